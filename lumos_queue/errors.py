@@ -14,6 +14,11 @@ LumosError
     │   └── EndpointNotReady  the same, while a server starts: a submission waits for it
     ├── RowFailed         the worker: the item is retried after the others, and ends when it fails each time
     ├── UnclearFailure    the worker: the item will be retried after a pause, and is not charged
+    ├── DatabaseFailure   the person: a statement fails each time; its job waits with the reason
+    │   ├── DatabaseUnavailable  the worker: the same statement is repeated until it succeeds
+    │   ├── RowsRefused          the item: it ends, if its rows are refused without the rows of other items
+    │   │   └── ConstraintViolated  the same: a key is stored already, or a row that it names is missing
+    │   └── PoolTimeout          the person: all connections of this process are in use
     ├── ApprovalPending   the worker: the item waits for a person, and is not charged
     └── WaitsForJob       the worker: the job waits for another job, and no item is charged
 """
@@ -166,6 +171,36 @@ class UnclearFailure(InfrastructureError):
     def __init__(self, message: str, status: int):
         self.status = status
         super().__init__(message)
+
+
+class DatabaseFailure(InfrastructureError):
+    """Raised when the database fails. Its subclasses are the failures that a caller can do something about.
+
+    `reason`: the first line of the driver's message, after its SQLSTATE if it has one. `driver_message`: all lines.
+    """
+
+    def __init__(self, reason: str, driver_message: str = ""):
+        self.reason, self.driver_message = reason, driver_message or reason
+        super().__init__(f"The database failed: {reason}. Check it with: lumos doctor")
+
+
+class DatabaseUnavailable(DatabaseFailure):
+    """Raised when the connection is lost, or the database is locked, full, read-only, starting or interrupted.
+
+    The same statement may succeed later.
+    """
+
+
+class RowsRefused(DatabaseFailure):
+    """Raised when the rows of a statement are the cause: a value, a size, or a constraint."""
+
+
+class ConstraintViolated(RowsRefused):
+    """Raised when a row with the same key is stored already, or when a row that the new row names is missing."""
+
+
+class PoolTimeout(DatabaseFailure):
+    """Raised when all connections of this process have been in use for longer than a thread may wait."""
 
 
 class ApprovalPending(InfrastructureError):

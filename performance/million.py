@@ -14,8 +14,8 @@ from sqlalchemy import Connection, text
 from db.engine.connection import Database
 from db.engine.migrate import upgrade
 from db.journal.text_blocks import insert_texts
+from db.kinds.states import ItemState
 from db.models import Item
-from db.models.states import ItemState
 from db.queue.sums import add_counted
 from performance.million_sql import PEOPLE, THINGS, digest, insert, pick, question, subgoal
 

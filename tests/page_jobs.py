@@ -10,8 +10,8 @@ from sqlalchemy import update
 from db.engine.connection import Database
 from db.journal.buffer import Buffer
 from db.journal.episode_journal import EpisodeJournal
+from db.kinds.totals import EpisodeTotals
 from db.models import JobEndpoint, JobRow, JobTag
-from db.models.totals import EpisodeTotals
 from db.queue.batch import Batch, FinishedItem
 from db.queue.commit import commit
 from db.queue.job_changes import finish_if_idle

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from db.engine.connection import Database
 from db.engine.rows.steps import NewAttempt
-from db.models.totals import EpisodeTotals
+from db.kinds.totals import EpisodeTotals
 from db.queue.batch import Batch, FinishedItem
 from db.queue.claims import ClaimedItem
 from db.queue.commit import commit

@@ -23,8 +23,8 @@ from celery.signals import (
 )
 from kombu.entity import Exchange, Queue
 
-from db.models.job_kinds import JobKind
-from db.models.pools import POOLS, Pool
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import POOLS, Pool
 from lumos_queue.settings import read_settings
 from lumos_queue.util.display import LogFormatter
 from workers import transports

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from db.engine.connection import Database, open_database
 from db.engine.migrate import require_current
-from db.models.pools import POOLS, Pool
+from db.kinds.pools import POOLS, Pool
 from lumos_queue.errors import EndpointDown
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.launch_folder import empty_folder

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from db.models.job_kinds import RUNS, JobKind
+from db.kinds.job_kinds import RUNS, JobKind
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.util.display import one_line
 
 MAX_NAME, MAX_MODELS, MAX_TEXT = 60, 160, 400  #: characters of text from users and servers
 
 
-def describe_job(row: Any) -> str:
-    """Return one harmless line about a job. `row` has its columns kind, benchmark, formulation, name and spec."""
+def describe_job(row: StoredJob) -> str:
+    """Return one harmless line about a job."""
     words = [row.benchmark, row.formulation] if row.kind in RUNS else [row.kind, row.benchmark]
     if row.kind == JobKind.TRAIN:
         words.append(str(row.spec.get("recipe", "")))

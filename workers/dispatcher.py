@@ -13,15 +13,12 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from sqlalchemy import Row, select
-from sqlalchemy.exc import DBAPIError
-
-from db.models import JobRow
-from db.models.pools import Pool, can_run
-from db.models.states import OPEN, STOPPED, JobState
+from db.engine.errors import reason
+from db.kinds.pools import Pool, can_run
+from db.kinds.states import OPEN, STOPPED, JobState
 from db.queries.jobs import get_job
 from db.queue.job_changes import finish_if_idle
-from db.queue.schedule import find_idle_jobs, list_awaited_jobs, runnable_jobs
+from db.queue.schedule import JobToAnnounce, find_idle_jobs, list_awaited_jobs, load_to_announce, runnable_jobs
 from db.queue.sessions import live_sessions
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
@@ -76,8 +73,8 @@ class Dispatcher:
                 has_worked = self._look_and_work(stop)
                 if self.only and self._is_over():
                     return
-            except (DBAPIError, InfrastructureError) as error:
-                log.warning("the database failed, trying again: %s", str(error).splitlines()[0])
+            except InfrastructureError as error:
+                log.warning("the database failed, trying again: %s", reason(error))
                 has_worked = False
             idle = 0 if has_worked else idle + 1
             if not has_worked:
@@ -136,10 +133,10 @@ class Dispatcher:
             return
         self._notification_time = now
         with self.worker.database.engine.connect() as connection:
-            rows = connection.execute(select(JobRow.id, JobRow.kind, JobRow.pool).where(JobRow.id.in_(due))).all()
+            jobs = load_to_announce(connection, due)
             sessions = live_sessions(connection, settings.lease_seconds)
-        rows = [row for row in rows if any(can_run(session, row.pool) for session in sessions)]
-        threading.Thread(target=_notify_all, args=(settings, rows), name="notifications", daemon=True).start()
+        jobs = [job for job in jobs if any(can_run(session, job.pool) for session in sessions)]
+        threading.Thread(target=_notify_all, args=(settings, jobs), name="notifications", daemon=True).start()
 
     def _is_over(self) -> bool:
         assert self.only is not None
@@ -153,6 +150,6 @@ class Dispatcher:
             time.sleep(0.05)
 
 
-def _notify_all(settings: Settings, rows: Sequence[Row]) -> None:
-    for row in rows:
-        notify_workers(settings, row.kind, row.id, 1, row.pool)
+def _notify_all(settings: Settings, jobs: Sequence[JobToAnnounce]) -> None:
+    for job in jobs:
+        notify_workers(settings, job.kind, job.id, 1, job.pool)

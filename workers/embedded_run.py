@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Self
 
-from db.models.pools import POOLS
+from db.kinds.pools import POOLS
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext

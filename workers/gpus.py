@@ -11,7 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
-from db.models.pools import Gpus
+from db.kinds.pools import Gpus
 from lumos_queue.util.launch_folder import child_environment
 
 SECONDS = 60.0  #: after which the child process is ended, and counts as having found no GPU

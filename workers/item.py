@@ -9,12 +9,19 @@ from typing import Any
 from db.engine.rows.steps import NewAttempt
 from db.journal.buffer import Buffer
 from db.journal.episode_journal import EpisodeJournal
-from db.models.states import JobState
+from db.kinds.states import JobState
 from db.queue.batch import FinishedItem
 from db.queue.claims import ClaimedItem
 from db.queue.job_stops import JobStop
 from lumos_queue.episode import Diverged
-from lumos_queue.errors import InfrastructureError, NeedsAttention, PluginFault, RowFailed, SpecError
+from lumos_queue.errors import (
+    DatabaseFailure,
+    InfrastructureError,
+    NeedsAttention,
+    PluginFault,
+    RowFailed,
+    SpecError,
+)
 from lumos_queue.jobs.base import ItemResult, Job, Work
 from lumos_queue.records import Ending, Outcome
 from lumos_queue.util.failures import format_failure
@@ -58,9 +65,10 @@ class ItemRunner:
                 raise RowFailed(str(error), ROUND_SECONDS[min(item.failures, MAX_ROUNDS - 2)]) from None
             problem = f"failed {MAX_ROUNDS} times while the server answered others; the last: {error}"
             result = ItemResult(Outcome(None, Ending.INFRA_ERROR, storable(problem)[0]))
-        except InfrastructureError:
-            raise
         except Exception as error:
+            # A failed query of an episode ends the episode, as an error of code does.
+            if isinstance(error, InfrastructureError) and not isinstance(error, DatabaseFailure):
+                raise
             if item.task is None and isinstance(error, SpecError | NeedsAttention):
                 raise
             # An error of code, not of the model or a server, would occur again in a retry. The row states it.

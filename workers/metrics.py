@@ -13,7 +13,6 @@ from collections.abc import Iterator, Sequence
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
-from sqlalchemy.exc import SQLAlchemyError
 
 from db.engine.connection import Database, open_database
 from db.engine.errors import reason
@@ -45,7 +44,7 @@ class DeploymentCollector(Collector):
             began = time.monotonic()
             try:
                 figures = self._read()
-            except (SQLAlchemyError, LumosError) as error:
+            except LumosError as error:
                 log.warning("no metrics: %s", reason(error))
                 figures = None
             seconds = time.monotonic() - began

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from celery import Celery
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ MAX_MESSAGES = 4  #: of one notification: each starts a slice, in a free slot of
 MAX_SECONDS = 2.0  #: of a notification, whatever the broker does
 
 
-def notify_workers(settings: Settings, kind: JobKind, job: str, items: int, pool: str = "") -> bool:
+def notify_workers(settings: Settings, kind: str, job: str, items: int, pool: str = "") -> bool:
     """Announce `items` pending items of `job` to the workers of a pool.
 
     Return whether the broker accepted all messages in time. The call takes at most MAX_SECONDS and never raises.
@@ -46,10 +46,10 @@ def notify_workers(settings: Settings, kind: JobKind, job: str, items: int, pool
     return completion.is_set()
 
 
-def _send(settings: Settings, kind: JobKind, job: str, count: int, pool: str) -> None:
+def _send(settings: Settings, kind: str, job: str, count: int, pool: str) -> None:
     from workers.app import CELERY_TASKS
 
-    name = CELERY_TASKS[kind]
+    name = CELERY_TASKS[JobKind(kind)]
     app = _app(settings.broker_url)
     with app.connection_for_write(connect_timeout=1) as connection, app.amqp.Producer(connection) as producer:
         for _ in range(count):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from db.engine.errors import reason
 from lumos_queue.errors import LumosError
 from workers.context import WorkerContext
@@ -38,7 +36,7 @@ class Presence:
                 try:
                     _ = self._worker.session
                     has_warned = False
-                except (SQLAlchemyError, LumosError) as error:  # it comes back, or a person upgrades it
+                except LumosError as error:  # it comes back, or a person upgrades it
                     if not has_warned:
                         log.warning("this process is not visible to others yet: %s", reason(error))
                     has_warned = True

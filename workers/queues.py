@@ -8,7 +8,7 @@ from celery import Celery
 from celery.worker.consumer import Consumer
 from kombu.message import Message
 
-from db.models.pools import POOLS, Pool
+from db.kinds.pools import POOLS, Pool
 from lumos_queue.settings import Settings
 from lumos_queue.util.launch_folder import empty_folder
 from workers.gpus import find_gpus, get_known_gpus, share_answer

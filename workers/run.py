@@ -8,18 +8,16 @@ import threading
 from functools import partial
 from socket import gethostname
 
-from sqlalchemy.exc import DBAPIError
-
 from db.engine.connection import Database
-from db.engine.errors import reason, retryable
-from db.models.pools import Pool
-from db.models.states import OPEN, JobState
+from db.engine.errors import reason
+from db.kinds.pools import Pool
+from db.kinds.states import OPEN, JobState
 from db.queries.damage import DamagedJob, find_damage
 from db.queries.jobs import find_job
 from db.queue.fence import Fenced
 from db.queue.job_changes import finish_if_idle
 from db.queue.schedule import await_job, back_off, begin_work, jobs_awaiting, reset_backoff
-from lumos_queue.errors import EndpointDown, InfrastructureError, SpecError
+from lumos_queue.errors import DatabaseFailure, DatabaseUnavailable, EndpointDown, InfrastructureError, SpecError
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.reports.completeness import stop_reason
@@ -44,11 +42,11 @@ def try_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> Slic
     """Call `run_slice`, in a process that must survive the errors of any job.
 
     After an internal error the job waits, and the worker session ends, so that its items are pending again at once.
-    Raises DBAPIError or InfrastructureError when the database failed.
+    Raises InfrastructureError when the database failed.
     """
     try:
         return run_slice(worker, job_id, should_end)
-    except (DBAPIError, InfrastructureError):
+    except InfrastructureError:
         worker.end_session()
         raise
     except Exception as error:
@@ -141,9 +139,9 @@ async def _slice(
         session.declare_lost()
         result.failure = f"{error}: stopped without writing"
         log.error("%s", result.failure)
-    except (DBAPIError, CommitRefused) as error:
+    except (DatabaseFailure, CommitRefused) as error:
         session.declare_lost()
-        if retryable(error):
+        if isinstance(error, DatabaseUnavailable):
             raise
         # A retry would not help, and no item is to blame: a person has to act.
         result.failure = f"database: {reason(error)}"

@@ -7,16 +7,15 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from db.engine.connection import Database
 from db.engine.errors import reason
-from db.models.pools import POOLS
+from db.kinds.pools import POOLS
 from db.queue.endpoint_paces import read_paces
 from db.queue.fence import Fenced, beat, end_session, reap, record_gpus, start_session
 from db.queue.silence import SilenceWatch
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.pace import Pace
+from lumos_queue.errors import DatabaseFailure
 from lumos_queue.settings import Settings
 from workers.gpus import get_known_gpus
 from workers.hang import OnHang, end_process
@@ -102,7 +101,7 @@ class WorkerSession:
         self._is_working = bool(self._jobs)
 
     def reap(self) -> None:
-        """Declare all sessions dead that were silent for too long. Raises SQLAlchemyError when the database fails."""
+        """Declare all sessions dead that were silent for too long. Raises DatabaseFailure when the database fails."""
         with self._watch_lock:  # the heartbeat's thread calls this, and a dispatcher before it looks for work
             dead = reap(self.database, self.id, self._watch)
         for session in dead:
@@ -149,7 +148,7 @@ class WorkerSession:
             except Fenced:
                 self._is_lost = True
                 return
-            except SQLAlchemyError as error:
+            except DatabaseFailure as error:
                 log.warning("heartbeat failed: %s", reason(error))
 
     def _end(self, has_died: bool = False) -> bool:
@@ -159,7 +158,7 @@ class WorkerSession:
         try:
             end_session(self.database, self.id, has_died)
             self._has_ended = True
-        except SQLAlchemyError as error:
+        except DatabaseFailure as error:
             log.warning("could not end worker session %s: %s", self.id, reason(error))
             return False
         return True

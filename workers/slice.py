@@ -12,13 +12,12 @@ from collections import deque
 from collections.abc import Callable, Collection
 from typing import Any
 
-from sqlalchemy import Row
-
 from db.journal.buffer import Contents
-from db.models.job_kinds import JobKind
-from db.models.states import STOPPED, JobState
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import STOPPED, JobState
 from db.queue.claims import NO_CLAIM, ClaimedItem, ClaimRequest
 from db.queue.fence import Fenced
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.endpoints.statuses import is_transient
 from lumos_queue.errors import (
     ApprovalPending,
@@ -52,7 +51,7 @@ class Slice:
     def __init__(
         self,
         session: WorkerSession,
-        row: Row,
+        row: StoredJob,
         job: Job,
         context: Any,
         should_end: ShouldEnd,

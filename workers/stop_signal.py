@@ -8,9 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from enum import IntEnum
 
-from sqlalchemy.exc import DBAPIError
-
 from db.queue.schedule import runnable_jobs
+from lumos_queue.errors import DatabaseFailure
 from workers.context import WorkerContext
 
 log = logging.getLogger(__name__)
@@ -76,5 +75,5 @@ class StopPolicy:
     def _look(self) -> None:
         try:
             self._others_wait = bool(runnable_jobs(self._context.database, self._pools, beside=self._job))
-        except DBAPIError as error:
-            log.warning("could not look for other jobs: %s", str(error).splitlines()[0])
+        except DatabaseFailure as error:
+            log.warning("could not look for other jobs: %s", error.reason)

@@ -9,14 +9,14 @@ import logging
 import os
 
 from celery.signals import worker_process_init, worker_process_shutdown
-from sqlalchemy import Row, select
-from sqlalchemy.exc import DBAPIError
 
 from db.engine.connection import Database
-from db.models import JobRow
-from db.models.job_kinds import JobKind
-from db.models.states import OPEN, JobState
+from db.engine.errors import reason
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import OPEN, JobState
+from db.queries.jobs import find_announced_job
 from db.queue.schedule import runnable_jobs
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import InfrastructureError, SpecError
 from workers.app import app, draining
 from workers.context import current_context
@@ -76,8 +76,8 @@ def serve_message(kind: JobKind, job: str) -> str:
         if not result.fault and row.id in runnable_jobs(worker.database, [row.pool]):
             # Also if this process has found no GPU: its parent then gives such messages back (workers/queues.py).
             notify_workers(worker.settings, kind, row.id, 1, row.pool)
-    except (DBAPIError, InfrastructureError, SpecError) as error:
-        problem = str(error).splitlines()[0]
+    except (InfrastructureError, SpecError) as error:
+        problem = reason(error)
         log.warning("job %s left to the dispatcher: %s", job, problem)
         raise SliceFailed(shorten(f"job {job} left to the dispatcher: {problem}", MAX_RESULT)) from None
     summary = shorten(f"{describe_job(row)}: {result}", MAX_RESULT)
@@ -86,7 +86,7 @@ def serve_message(kind: JobKind, job: str) -> str:
     return summary
 
 
-def _describe_idle_job(database: Database, row: Row) -> str:
+def _describe_idle_job(database: Database, row: StoredJob) -> str:
     """Explain why no slice of the job was run. Raises SliceFailed when the job has failed."""
     if row.state == JobState.FAILED:
         failure = f"{describe_job(row)}: failed: job: {row.waiting.rstrip('.')}; nothing was done"
@@ -98,10 +98,10 @@ def _describe_idle_job(database: Database, row: Row) -> str:
     return shorten(f"{describe_job(row)}: {why}", MAX_RESULT)
 
 
-def _job_of(database: Database, kind: JobKind, job: str) -> Row | None:
-    """Return the row of the job that a message names, or None if no job of that kind exists: messages may be forged."""
+def _job_of(database: Database, kind: JobKind, job: str) -> StoredJob | None:
+    """Return the job that a message names, or None if no job of that kind exists: messages may be forged."""
     with database.engine.connect() as connection:
-        return connection.execute(select(JobRow.__table__).where(JobRow.id == job, JobRow.kind == kind)).first()
+        return find_announced_job(connection, kind, job)
 
 
 _parent = 0

@@ -9,15 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Row
-from sqlalchemy.exc import DBAPIError
-
-from db.engine.errors import blames_rows, reason, retryable
+from db.engine.errors import blames_rows, reason
 from db.queue.batch import Batch
 from db.queue.claims import NO_CLAIM, ClaimedItem, ClaimRequest, LeaseHolder
 from db.queue.commit import commit, end_refused, release_strays
 from db.queue.fence import Fenced
-from lumos_queue.errors import LumosError
+from db.queue.stored_jobs import StoredJob
+from lumos_queue.errors import DatabaseFailure, DatabaseUnavailable, LumosError
 from workers.session import WorkerSession
 
 log = logging.getLogger(__name__)
@@ -45,7 +43,7 @@ class CommitWriter:
     with a busy loop takes many times as long (docs/decisions/0008).
     """
 
-    def __init__(self, session: WorkerSession, job: Row):
+    def __init__(self, session: WorkerSession, job: StoredJob):
         self._session = session
         self._holder = LeaseHolder(session.id, session.code_version, job)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="database")
@@ -57,15 +55,15 @@ class CommitWriter:
         If rows of the batch are refused, it is written in smaller and smaller parts. An item whose rows are refused
         alone ends with that reason, unless the database seems to refuse everything.
 
-        Raises Fenced when this process may write no more, CommitRefused when no single item is the cause, DBAPIError
-        when a retry would not help.
+        Raises Fenced when this process may write no more, CommitRefused when no single item is the cause,
+        DatabaseFailure when a retry would not help.
         """
         try:
             return CommitResult(await self._send(batch, request))
         except Exception as error:
             if not blames_rows(error):
                 raise
-            trace = not isinstance(error, DBAPIError)
+            trace = not isinstance(error, DatabaseFailure)
             log.warning("a commit was refused, looking for the rows to blame: %s", reason(error), exc_info=trace)
             return await self._write_apart(batch, request)
 
@@ -126,12 +124,10 @@ class CommitWriter:
                     await self._run(release_strays, set(held_ids))
                 output = await self._run(function, *arguments)
                 break
-            except DBAPIError as error:
-                if not retryable(error):
-                    raise
+            except DatabaseUnavailable as error:
                 if self._session.lost:
                     raise Fenced("the database could not be written for too long") from error
-                log.warning("commit interrupted, trying again: %s", reason(error))
+                log.warning("commit interrupted, trying again: %s", error.reason)
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, MAX_WAIT)
         if wait > MIN_WAIT and function is commit:  # or claimed items again that the batch gives back

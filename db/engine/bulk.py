@@ -17,6 +17,7 @@ from sqlalchemy import ClauseElement, Connection, Dialect, Float, LargeBinary, T
 from sqlalchemy.exc import DBAPIError
 
 from db.engine.connection import now
+from db.engine.failures import as_failure
 from db.engine.rows.declaration import Declaration, PlainRow, declaration_of, flatten
 from db.engine.time_conditions import now_after
 from db.models.base import Base
@@ -185,8 +186,9 @@ def copy_rows(connection: Connection, row_type: type[Row], rows: Sequence[Row]) 
         with session.cursor() as cursor, cursor.copy(statement.encode()) as copy:
             for row in values:
                 copy.write_row(row)
-    except psycopg.Error as error:  # the error that SQLAlchemy raises for its own statements
-        raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
+    except psycopg.Error as error:  # SQLAlchemy does not know this statement
+        wrapped_error = DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect)
+        raise as_failure(wrapped_error) from error
 
 
 #: JSON as it is stored.

@@ -20,8 +20,8 @@ from sqlalchemy import Connection, select, update
 
 from db.engine.connection import Database, now
 from db.engine.time_conditions import is_recent
+from db.kinds.states import JobState
 from db.models import Heartbeat, JobRow
-from db.models.states import JobState
 from lumos_queue.errors import SpecError
 
 FIRST_ROWS = 5000  #: of the first chunk; what fits in one such chunk is written in one transaction

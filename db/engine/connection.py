@@ -7,21 +7,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from sqlalchemy import Connection, Dialect, Engine, create_engine, event
+from sqlalchemy import Connection as Connection
+from sqlalchemy import Dialect, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, DisconnectionError, OperationalError
+from sqlalchemy.exc import ArgumentError, DisconnectionError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import Float
 
+from db.engine.failures import EnginePool, translate_failures
 from db.engine.json_columns import read_json
 from db.engine.pooler import check_sessions, is_from_pooler, set_when_connected
 from db.engine.server_connections import ServerConnections, SocketConnection
 from db.engine.server_needs import check_server, has_settings
 from db.engine.sqlite import open_sqlite, park
-from lumos_queue.errors import InfrastructureError, SpecError
+from lumos_queue.errors import DatabaseFailure, DatabaseUnavailable, InfrastructureError, SpecError
 from lumos_queue.util.secret_urls import hide_secrets, quotes_secret
 
 #: How soon the kernel notices an unreachable server: in seconds, `tcp_user_timeout` in milliseconds. The database's URL
@@ -104,7 +106,7 @@ def open_database(url: str, lease_seconds: float = 15.0, pool_seconds: float = P
     """Open the database at `url`, without creating or migrating tables.
 
     Nothing is written, so that a read-only database can be opened. A thread that waits for a connection longer than
-    `pool_seconds` gets sqlalchemy.exc.TimeoutError. Raises SpecError when the URL, the driver, the file's path or the
+    `pool_seconds` gets PoolTimeout. Raises SpecError when the URL, the driver, the file's path or the
     server's database cannot be used, and InfrastructureError when the server does not answer.
     """
     try:
@@ -123,8 +125,11 @@ def open_database(url: str, lease_seconds: float = 15.0, pool_seconds: float = P
             # A transaction left idle holds the fence and item locks: the server ends it before the lease ends.
             engine = _open_server(address, int(lease_seconds * 1000 * 2 / 3), pool_seconds)
             connections = ServerConnections(engine)
-    except OperationalError as error:
-        raise InfrastructureError(f"The database at {hide_secrets(url)} does not answer: {_reason(error)}") from None
+    except DatabaseFailure as error:
+        if address.get_backend_name() == "sqlite" and not isinstance(error, DatabaseUnavailable):
+            raise  # for example, the file is no database
+        line = error.driver_message.splitlines()[-1]
+        raise InfrastructureError(f"The database at {hide_secrets(url)} does not answer: {line}") from None
     engines = [] if connections else [engine]
     return Database(url, engine, engine.execution_options(lumos_write=True), connections, engines)
 
@@ -132,7 +137,7 @@ def open_database(url: str, lease_seconds: float = 15.0, pool_seconds: float = P
 def _open_server(address: URL, idle_milliseconds: int, pool_seconds: float) -> Engine:
     """Return an engine whose connections have the required settings. Behind a pooler, they are set after connecting.
 
-    Raises SpecError for a database that cannot be used, and OperationalError when the server does not answer.
+    Raises SpecError for a database that cannot be used, and DatabaseFailure when the server does not answer.
     """
     settings = {"idle_in_transaction_session_timeout": str(idle_milliseconds), "timezone": "UTC"}
     options = " ".join(f"-c {name}={value}" for name, value in settings.items())
@@ -142,7 +147,7 @@ def _open_server(address: URL, idle_milliseconds: int, pool_seconds: float) -> E
             if has_settings(connection, idle_milliseconds):
                 check_server(connection, idle_milliseconds)
                 return engine
-    except OperationalError as error:
+    except DatabaseFailure as error:
         if not is_from_pooler(error):
             raise
     engine.dispose()
@@ -166,8 +171,14 @@ def _server_engine(address: URL, pool_seconds: float, **driver_options: str | No
     options_unset = {name: value for name, value in _TCP_OPTIONS.items() if name not in address.query}
     connect_args = options_unset | driver_options
     engine = create_engine(
-        address, pool_size=4, pool_timeout=pool_seconds, connect_args=connect_args, json_deserializer=read_json
+        address,
+        poolclass=EnginePool,
+        pool_size=4,
+        pool_timeout=pool_seconds,
+        connect_args=connect_args,
+        json_deserializer=read_json,
     )
+    translate_failures(engine)
     event.listen(engine, "do_connect", partial(_connect, address.render_as_string(hide_password=False)))
     event.listen(engine, "checkout", _refuse_if_closed)
     return engine
@@ -187,11 +198,6 @@ def _connect(
     raise dialect.loaded_dbapi.OperationalError(
         f"{kind}; the driver's message is hidden, as it quotes LUMOS_DATABASE_URL: check its user, password and options"
     )
-
-
-def _reason(error: OperationalError) -> str:
-    """Return the last line of the driver's message."""
-    return str(error.orig).strip().splitlines()[-1]
 
 
 def _refuse_if_closed(connection: SocketConnection, _record: object, _proxy: object) -> None:

@@ -11,9 +11,8 @@ from contextlib import closing
 
 from sqlalchemy import Connection, Engine, event, text
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import OperationalError
 
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import DatabaseFailure, SpecError
 
 ROUNDS = 5  #: in one round, other clients of a busy pooler may hide that it changes connections
 _PROCESS = text("SELECT pg_backend_pid()")
@@ -21,9 +20,9 @@ _PROCESS = text("SELECT pg_backend_pid()")
 _REFUSALS = ("unsupported startup parameter", "in statement pooling mode")
 
 
-def is_from_pooler(error: OperationalError) -> bool:
+def is_from_pooler(error: DatabaseFailure) -> bool:
     """Whether the error shows a pooler: it refuses settings that PostgreSQL itself accepts."""
-    return any(refusal in str(error.orig) for refusal in _REFUSALS)
+    return any(refusal in error.driver_message for refusal in _REFUSALS)
 
 
 def check_sessions(engine: Engine, address: str) -> None:
@@ -33,7 +32,7 @@ def check_sessions(engine: Engine, address: str) -> None:
     """
     try:
         is_kept = _keeps_sessions(engine)
-    except OperationalError as error:
+    except DatabaseFailure as error:
         if not is_from_pooler(error):
             raise
         is_kept = False

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
+from db.engine.failures import EnginePool, translate_failures
 from db.engine.json_columns import read_json
 from db.engine.white_space import SQLITE_FUNCTION, remove_space
 from lumos_queue.errors import SpecError
@@ -88,12 +89,13 @@ def park(engine: Engine) -> None:
 
 
 def _make_engine(address: URL, path: Path, writable: bool, pool_seconds: float) -> Engine:
-    engine_options = {"pool_timeout": pool_seconds, "json_deserializer": read_json}
+    engine_options = {"poolclass": EnginePool, "pool_timeout": pool_seconds, "json_deserializer": read_json}
     if writable:
         options = {"timeout": 10, "check_same_thread": False}
         engine = create_engine(address, connect_args=options, **engine_options)
     else:
         engine = create_engine(address, creator=lambda: _connect_for_reading(path), **engine_options)
+    translate_failures(engine)
     engine.update_execution_options(lumos_writable=writable, lumos_pool_seconds=pool_seconds)
 
     @event.listens_for(engine, "connect")

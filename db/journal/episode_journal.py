@@ -18,7 +18,7 @@ from db.journal.buffer import Buffer
 from db.journal.prompt_bases import PromptBases
 from db.journal.step_records import NO, YES, RecordedStep, pack_digest
 from db.journal.text_blocks import LONG, text_digest
-from db.models.totals import NO_TOTALS, EpisodeTotals
+from db.kinds.totals import NO_TOTALS, EpisodeTotals
 from lumos_queue.commands import Approve, Ask, Call, Do, Result, Step
 from lumos_queue.records import Action, Completion, Execution, FinishReason, Subgoal
 

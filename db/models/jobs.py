@@ -7,8 +7,8 @@ from typing import Any
 from sqlalchemy import Column, ForeignKey, Index, Text, UniqueConstraint
 from sqlmodel import Field
 
+from db.kinds.states import ItemState, JobState
 from db.models.base import Base, Key, Mapped, instant, json, key, long_text, partial_index
-from db.models.states import ItemState, JobState
 
 
 class Dataset(Base, table=True):

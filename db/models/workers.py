@@ -19,7 +19,7 @@ class WorkerSessionRow(Base, table=True):
     started_at: Mapped[float] = instant(nullable=False)
     ended_at: Mapped[float | None] = instant()
     ended_by: Mapped[str] = Field(default="")  # itself, or the session that found it silent
-    pools: Mapped[str]  # that it was started for, separated by commas (db/models/pools.py)
+    pools: Mapped[str]  # that it was started for, separated by commas (db/kinds/pools.py)
     gpus: Mapped[int | None]  # that it can use; NULL: it has not looked for them yet
     gpu_mib: Mapped[int | None]  # memory of the smallest of them in MiB; 0 without a GPU
 

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from db.engine.conditions import is_one_of
+from db.kinds.states import OPEN, JobState
 from db.models import AuditSample, ItemSum, JobEndpoint, JobRow, JobTag, Label, ScoreSum, Scoring
-from db.models.states import OPEN, JobState
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,17 +8,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Column, Table
 
 from db.engine.json_columns import UnreadableJson
+from db.kinds.job_kinds import RUNS, JobKind
+from db.kinds.pools import POOLS
+from db.kinds.states import JobState
 from db.models import JobRow
-from db.models.job_kinds import RUNS, JobKind
-from db.models.pools import POOLS
-from db.models.states import JobState
 from db.queries.filters import parse_where
 from lumos_queue.errors import SpecError
+from lumos_queue.records import Origin
 
 MAX_DEPTH = 60  #: of lists and objects in a request; those of this code have fewer than ten
 MAX_SECONDS = 253_402_300_799  #: since 1970, at the end of the year 9999
@@ -37,6 +38,9 @@ _OBJECTS = ("agent", "definition", "evaluation", "infer", "limits", "roles", "sa
 _COUNTS = ("items", "waits", "concurrency")
 
 
+JobValues = TypeVar("JobValues")
+
+
 class DamagedJob(SpecError):
     """Raised when a command names a job whose row is damaged."""
 
@@ -48,10 +52,9 @@ class DamagedJob(SpecError):
         self.problem = problem
 
 
-def find_damage(row: Any) -> str:
-    """Describe the first unreadable value in a job's row, from which columns may be missing; '' if all are readable."""
-    values = row._mapping
-    return next(_find_problems({name: values[name] for name in _COLUMNS if name in values}), "")
+def find_damage(job: object) -> str:
+    """Describe the first unreadable value of a StoredJob, or of a row with some of its columns; '' if none is."""
+    return next(_find_problems({name: getattr(job, name) for name in _COLUMNS if hasattr(job, name)}), "")
 
 
 def find_value_damage(table: Table, row: Any) -> str:
@@ -78,9 +81,9 @@ def find_gaps(kind: str, spec: Mapping[str, Any]) -> str:
     return next(gaps, "")
 
 
-def sound_jobs(rows: Iterable[Any]) -> list[Any]:
-    """Return the rows of jobs that are not damaged, in the same order."""
-    return [row for row in rows if not find_damage(row)]
+def sound_jobs(jobs: Iterable[JobValues]) -> list[JobValues]:
+    """Return the jobs that are not damaged (see find_damage), in the same order."""
+    return [job for job in jobs if not find_damage(job)]
 
 
 def _find_problems(values: Mapping[str, Any]) -> Iterator[str]:
@@ -91,6 +94,8 @@ def _find_problems(values: Mapping[str, Any]) -> Iterator[str]:
             yield f"its {name} is {values[name]}, expected 0 or more"
     if (state := values.get("state", JobState.DONE)) not in tuple(JobState):
         yield f"its state is '{state[:40]}', expected {', '.join(JobState)}"
+    if (origin := values.get("origin", Origin.RUN)) not in tuple(Origin):
+        yield f"its origin is '{origin[:40]}', expected {', '.join(Origin)}"
     if (pool := values.get("pool", POOLS[0])) not in POOLS:
         yield f"its pool is '{pool[:40]}', expected {', '.join(POOLS)}"
     if "spec" in values:

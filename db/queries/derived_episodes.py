@@ -18,6 +18,7 @@ from lumos_queue.records import Ending, Task
 from lumos_queue.scoring.limit import at_limit_of
 
 CHUNK = 200  #: episodes that are read whole at once
+NAMES_AT_ONCE = 1000  #: names of episodes that are read at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,3 +82,11 @@ def load_named_episodes(database: Database, names: Iterable[str]) -> Iterator[St
                 keys = select(Item.id).where(Item.job == job, Item.ordinal.op("IN")(numbers(parameter)))
                 episodes = load_episodes(connection, list(connection.execute(keys).scalars()))
             yield from episodes
+
+
+def find_source_jobs(connection: Connection, dataset: str) -> set[str]:
+    """Return the ids of the jobs whose episodes became the tasks of this dataset."""
+    inputs: Any = TaskRow.inputs
+    query = select(inputs["from"]["episode"].as_string()).where(TaskRow.dataset == dataset).distinct()
+    names = connection.execute(query.execution_options(yield_per=NAMES_AT_ONCE)).scalars()
+    return {name.rpartition("-")[0] for name in names if name}

@@ -31,8 +31,10 @@ def load_finished_trajectory(connection: Connection, name: str) -> Trajectory:
 
 
 def trajectory_of(connection: Connection, episode: int) -> Trajectory:
-    """Return the episode with that key, which must exist."""
-    item: Any = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).one()
+    """Return the episode with that key. Raises SpecError if its job was removed."""
+    item: Any = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).first()
+    if item is None:
+        raise SpecError(f"The episode with the key {episode} is not stored any more: its job was removed.")
     return get_trajectory(connection, get_job(connection, item.job), item.ordinal)
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, Text, case, cast, func, literal, select
 
 from db.engine.connection import numbers
+from db.kinds.failure_classes import classify
 from db.models import EpisodeRow, SubgoalRow
-from db.models.failure_classes import classify
 from db.queries.filter_sql import conditions, newest_score
 from db.queries.filters import Filter
 from db.queries.trajectories import select_ids

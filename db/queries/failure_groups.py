@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, func, literal_column, select
 
 from db.engine.connection import now
+from db.kinds.states import ItemState
 from db.models import Item
-from db.models.states import ItemState
 
 MAX_GROUPS = 20  #: of a job, the largest ones
 TRIED_AGAIN = (ItemState.OWED, ItemState.CLAIMED)

@@ -6,9 +6,9 @@ from collections import Counter
 
 from sqlalchemy import Connection, func, select
 
+from db.kinds.failure_classes import FailureClass, classify
+from db.kinds.states import ItemState
 from db.models import EpisodeRow, Item
-from db.models.failure_classes import FailureClass, classify
-from db.models.states import ItemState
 from db.queue.endings import TAKEN_BACK
 
 

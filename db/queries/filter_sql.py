@@ -9,9 +9,9 @@ from sqlalchemy import Connection, Float, and_, collate, exists, false, func, li
 from sqlalchemy.orm import aliased
 
 from db.engine.conditions import Condition, contains, is_one_of
+from db.kinds.failure_classes import classify
+from db.kinds.states import HIDDEN
 from db.models import EpisodeRow, ExecutionRow, JobRow, Label, ScoreRow, SubgoalRow, VerdictRow
-from db.models.failure_classes import classify
-from db.models.states import HIDDEN
 from db.queries.episode_search import of_accepted_attempt, says
 from db.queries.field_conditions import field_condition
 from db.queries.filters import CHOICES, Filter, Term

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from db.models.failure_classes import FailureClass
-from db.models.job_kinds import JobKind
+from db.kinds.failure_classes import FailureClass
+from db.kinds.job_kinds import JobKind
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.records import LEVELS, Ending
 from lumos_queue.util.sanitize import storable

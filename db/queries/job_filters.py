@@ -44,6 +44,14 @@ def job_condition(connection: Connection, term: Term) -> Condition:
     raise AssertionError(f"the field '{term.field}' has no condition on jobs")
 
 
+def list_datasets(connection: Connection, terms: Iterable[Term], job: str = "") -> list[str]:
+    """Return the datasets of the jobs that meet the terms. `job`: only of the job with this id; '': of all jobs."""
+    query = select(JobRow.dataset).where(*(job_condition(connection, term) for term in terms)).distinct()
+    if job:
+        query = query.where(JobRow.id == job)
+    return [dataset for dataset in connection.execute(query).scalars() if dataset]
+
+
 def compare(connection: Connection, column: Any, term: Term) -> Condition:
     """Return the condition that compares the column with the term's value by the term's operator."""
     if term.operator == "~":

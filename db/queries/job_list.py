@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Row, and_, func, or_, select
+from sqlalchemy import Connection, and_, func, or_, select
 
+from db.kinds.states import HIDDEN, ItemState
 from db.models import ItemSum, JobRow, ScoreSum
-from db.models.states import HIDDEN, ItemState
 from db.queries.filters import Filter
 from db.queries.job_filters import job_condition
+from db.queue.stored_jobs import JOB_COLUMNS, StoredJob, read_jobs
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending
 
@@ -38,7 +39,7 @@ class ScoreSums:
     greatest: float
 
 
-def page_of_jobs(connection: Connection, query: Filter, before: str, limit: int) -> list[Row]:
+def page_of_jobs(connection: Connection, query: Filter, before: str, limit: int) -> list[StoredJob]:
     """Return the newest jobs that match a filter, newest first. The caller has removed its terms `state` and `model`.
 
     `before`: the id of a job; only jobs submitted before that job are returned. Raises SpecError if there is none.
@@ -51,7 +52,7 @@ def page_of_jobs(connection: Connection, query: Filter, before: str, limit: int)
         timestamp = last.created_at
         conditions.append(or_(JobRow.created_at < timestamp, and_(JobRow.created_at == timestamp, JobRow.id < before)))
     order = (JobRow.created_at.desc(), JobRow.id.desc())
-    return list(connection.execute(select(JobRow.__table__).where(*conditions).order_by(*order).limit(limit)))
+    return read_jobs(connection.execute(select(*JOB_COLUMNS).where(*conditions).order_by(*order).limit(limit)))
 
 
 def count_items(connection: Connection, jobs: Sequence[str]) -> dict[str, ItemCounts]:

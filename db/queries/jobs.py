@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, func, select
 
+from db.kinds.states import HIDDEN, JobState
 from db.models import Item, JobRow
-from db.models.states import HIDDEN, JobState
 from db.queries.damage import DamagedJob, find_damage, sound_jobs
+from db.queue.stored_jobs import JOB_COLUMNS, StoredJob, read_jobs
 from lumos_queue.errors import SpecError
 
 
-def get_job(connection: Connection, job: str, allow_damaged: bool = False) -> Row:
-    """Return the row of a job. `job` is its id, or a beginning that no other id has.
+def get_job(connection: Connection, job: str, allow_damaged: bool = False) -> StoredJob:
+    """Return a job. `job` is its id, or a beginning that no other id has.
 
     Raises SpecError when there is none, and DamagedJob when the row is damaged, unless `allow_damaged`.
     """
@@ -21,19 +23,33 @@ def get_job(connection: Connection, job: str, allow_damaged: bool = False) -> Ro
         raise SpecError("The job's id is empty. List the jobs with: lumos jobs")
     prefix = job.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     has_prefix = JobRow.id.like(f"{prefix}%", escape="\\")
-    rows = connection.execute(select(JobRow.__table__).where(has_prefix, JobRow.state.not_in(HIDDEN)).limit(2)).all()
-    if len(rows) != 1:
-        problem = "No job has" if not rows else "More than one job has"
+    query = select(*JOB_COLUMNS).where(has_prefix, JobRow.state.not_in(HIDDEN)).limit(2)
+    jobs = read_jobs(connection.execute(query))
+    if len(jobs) != 1:
+        problem = "No job has" if not jobs else "More than one job has"
         raise SpecError(f"{problem} an id that starts with '{job}'. List them with: lumos jobs")
-    if not allow_damaged and (problem := find_damage(rows[0])):
-        raise DamagedJob(str(rows[0].id), problem)
-    return rows[0]
+    if not allow_damaged and (problem := find_damage(jobs[0])):
+        raise DamagedJob(str(jobs[0].id), problem)
+    return jobs[0]
 
 
-def find_job(connection: Connection, job: str) -> Row | None:
-    """Return the row of the job with exactly this id; None if there is no such job."""
-    query = select(JobRow.__table__).where(JobRow.id == job, JobRow.state.not_in(HIDDEN))
-    return connection.execute(query).first()
+def find_job(connection: Connection, job: str) -> StoredJob | None:
+    """Return the job with exactly this id; None if there is no such job."""
+    query = select(*JOB_COLUMNS).where(JobRow.id == job, JobRow.state.not_in(HIDDEN))
+    return next(iter(read_jobs(connection.execute(query))), None)
+
+
+def find_announced_job(connection: Connection, kind: str, job: str) -> StoredJob | None:
+    """Return the job that a message names by its kind and id, also while it is stored or removed; else None."""
+    query = select(*JOB_COLUMNS).where(JobRow.id == job, JobRow.kind == kind)
+    return next(iter(read_jobs(connection.execute(query))), None)
+
+
+def get_job_of_item(connection: Connection, item: int) -> StoredJob:
+    """Return the job of the item with this key, which this process has claimed."""
+    query = select(*JOB_COLUMNS).join(Item, Item.job == JobRow.id).where(Item.id == item)
+    (job,) = read_jobs(connection.execute(query))
+    return job
 
 
 def problems(connection: Connection, job: str, limit: int = 5) -> list[tuple[str, int]]:
@@ -49,9 +65,20 @@ def problems(connection: Connection, job: str, limit: int = 5) -> list[tuple[str
     return [(problem, items) for problem, items in rows]
 
 
-def jobs_of_kind(connection: Connection, kind: str) -> list[Any]:
+def jobs_of_kind(connection: Connection, kind: str) -> list[StoredJob]:
     """Return the jobs of a kind that are neither cancelled nor damaged, newest first."""
-    query = select(JobRow.__table__).where(
+    query = select(*JOB_COLUMNS).where(
         JobRow.kind == kind, JobRow.state.not_in((JobState.CANCELLING, JobState.CANCELLED, *HIDDEN))
     )
-    return sound_jobs(connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id)))
+    return sound_jobs(read_jobs(connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id))))
+
+
+def specs_of_kind(connection: Connection, kind: str) -> list[dict[str, Any]]:
+    """Return the requests of all jobs of a kind. Damaged requests are left out."""
+    return [row.spec for row in sound_jobs(connection.execute(select(JobRow.spec).where(JobRow.kind == kind)))]
+
+
+def jobs_with_dataset(connection: Connection, kinds: Collection[str]) -> list[StoredJob]:
+    """Return the jobs of these kinds that work on a dataset, in any state. Damaged jobs are left out."""
+    query = select(*JOB_COLUMNS).where(JobRow.kind.in_(kinds), JobRow.dataset.is_not(None))
+    return sound_jobs(read_jobs(connection.execute(query)))

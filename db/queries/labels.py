@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, case, select
+from sqlalchemy import ColumnElement, Connection, case, exists, not_, select
+from sqlalchemy.orm import aliased
 
 from db.models import Item, Label
 
@@ -36,6 +37,15 @@ class NewestLabel(NamedTuple):
     wrong_kind: str = ""
 
 
+class Rating(NamedTuple):
+    """A person's newest rating of an episode."""
+
+    episode: int
+    labeller: str
+    value: int
+    task: int | None  #: key of the episode's task
+
+
 def labels_of(connection: Connection, episode: int) -> list[Any]:
     """Return each person's newest label and newest rating of the episode, then the newest labels of its steps."""
     newest: dict[tuple[Any, ...], Any] = {}
@@ -55,15 +65,30 @@ def newest_of_audit(connection: Connection, audit: str) -> dict[tuple[int, str],
     return {(episode, labeller): NewestLabel(*label) for episode, labeller, *label in rows}
 
 
-def newest_ratings(connection: Connection, job: str) -> list[tuple[int, str, int]]:
-    """Return (episode, person, rating) for each person's newest rating of each of the job's episodes."""
-    ratings: dict[tuple[int, str], int] = {}
+def newest_ratings(connection: Connection, job: str) -> list[Rating]:
+    """Return each person's newest rating of each of the job's episodes, in the order of episodes and people."""
+    ratings: dict[tuple[int, str], Rating] = {}
     rows = connection.execute(
-        select(Label.episode, Label.labeller, Label.value)
+        select(Label.episode, Label.labeller, Label.value, Item.task)
         .join(Item, Item.id == Label.episode)
         .where(Item.job == job, Label.value.in_(RATINGS))
         .order_by(Label.id)
     )
-    for episode, labeller, value in rows:
-        ratings[episode, labeller] = int(value)
-    return [(episode, labeller, value) for (episode, labeller), value in sorted(ratings.items())]
+    for episode, labeller, value, task in rows:
+        ratings[episode, labeller] = Rating(episode, labeller, int(value), task)
+    return [rating for _, rating in sorted(ratings.items())]
+
+
+def find_wrong_episodes(connection: Connection) -> frozenset[int]:
+    """Return the episodes that any person's newest label of the episode or of one of its steps calls wrong."""
+    later = aliased(Label)
+    newer_label = exists().where(
+        later.episode == Label.episode,
+        later.labeller == Label.labeller,
+        later.id > Label.id,
+        later.value.in_(VALUES),  # a rating replaces no label
+        later.position.is_not_distinct_from(Label.position),
+        later.branch.is_not_distinct_from(Label.branch),
+    )
+    wrong = select(Label.episode).where(Label.value == "wrong", not_(newer_label)).distinct()
+    return frozenset(connection.execute(wrong).scalars())

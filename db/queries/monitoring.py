@@ -10,8 +10,8 @@ from sqlalchemy import Connection, func, select
 
 from db.engine.connection import now
 from db.engine.time_conditions import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due
+from db.kinds.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
 from db.models import CallSum, EndpointCap, ExecutionRow, Item, ItemSum, JobRow, ToolCallRow, WorkerSessionRow
-from db.models.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
 from db.queries.damage import sound_jobs
 from db.queue.figures import progress
 from db.queue.sessions import jobs_held, list_refused_messages, live_sessions, traffic_of

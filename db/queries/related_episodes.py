@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, case, select
 
+from db.kinds.states import HIDDEN
 from db.models import EpisodeRow, Item, JobRow
-from db.models.states import HIDDEN
 from db.queries.filter_sql import newest_score
 
 MAX_RELATIVES = 60  #: episodes that are listed

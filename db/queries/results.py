@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
+from db.kinds.states import ItemState
 from db.models import EpisodeRow, Item, ScoreRow
-from db.models.states import ItemState
 from db.queue.current_scores import is_replaced
 from lumos_queue.records import Ending
 
@@ -37,6 +37,22 @@ def messages(connection: Connection, job: str, limit: int = 10) -> list[tuple[st
         .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", Ending.ANSWERED)))
         .group_by(EpisodeRow.ending, EpisodeRow.message)
         .order_by(count.desc(), EpisodeRow.message)
+        .limit(limit)
+    )
+    return [(ending, message, episodes) for ending, message, episodes in rows]
+
+
+def list_latest_failures(connection: Connection, job: str, characters: int, limit: int) -> list[tuple[str, str, int]]:
+    """Count the episodes that did not end by an answer: (ending, beginning of the message, episodes), the latest first.
+
+    `characters`: the length of the beginning.
+    """
+    text = func.substr(EpisodeRow.message, 1, characters)
+    rows = connection.execute(
+        select(EpisodeRow.ending, text, func.count())
+        .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", Ending.ANSWERED)))
+        .group_by(EpisodeRow.ending, text)
+        .order_by(func.max(EpisodeRow.finished_at).desc())
         .limit(limit)
     )
     return [(ending, message, episodes) for ending, message, episodes in rows]

@@ -11,8 +11,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, func, literal_column, select, union_all
 
+from db.kinds.job_kinds import JobKind
 from db.models import CompletionRow, EpisodeRow, ExecutionRow, Item, JobRow, ScoreRow, TaskRow, ToolCallRow
-from db.models.job_kinds import JobKind
 from lumos_queue.records import Ending, FinishReason
 
 

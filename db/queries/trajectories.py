@@ -12,8 +12,9 @@ from sqlalchemy import Connection, Float, Select, bindparam, func, literal, or_,
 from db.engine.connection import Database, clock, numbers
 from db.engine.snapshot import reading
 from db.journal.step_records import RecordedStep, load_steps
+from db.kinds.totals import EpisodeTotals
 from db.models import EpisodeRow, Item, JobEndpoint, JobRow, ScoreRow, SubgoalRow, TaskRow, VerdictRow
-from db.models.totals import EpisodeTotals, read_totals
+from db.models.totals import read_totals
 from db.queries.damage import MAX_SECONDS, find_spec_damage
 from db.queries.filter_sql import Condition, conditions, newest_score
 from db.queries.filters import Filter

@@ -8,7 +8,9 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from db.journal.step_records import RecordedStep, load_steps
+from db.kinds.job_kinds import JobKind
 from db.models import (
+    Attempt,
     EndingHistory,
     EpisodeRow,
     Item,
@@ -16,8 +18,8 @@ from db.models import (
     TaskRow,
     VerdictRow,
 )
-from db.models.job_kinds import JobKind
 from db.queries.labels import labels_of
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 
@@ -26,7 +28,7 @@ from lumos_queue.records import Task
 class Trajectory:
     """One episode with all of its stored rows."""
 
-    job: Any
+    job: StoredJob
     item: Any
     episode: Any
     task: Task
@@ -38,7 +40,7 @@ class Trajectory:
     earlier: list[Any]  #: endings that were taken back, the oldest first (rows of `ending_history`)
 
 
-def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory:
+def get_trajectory(connection: Connection, job: StoredJob, ordinal: int) -> Trajectory:
     """Return the job's episode with that ordinal. Raises SpecError when it does not exist or has not begun."""
     item = connection.execute(select(Item.__table__).where(Item.job == job.id, Item.ordinal == ordinal)).first()
     if job.kind == JobKind.TRAIN:
@@ -59,6 +61,13 @@ def get_trajectory(connection: Connection, job: Any, ordinal: int) -> Trajectory
     history = select(EndingHistory.__table__).where(EndingHistory.episode == item.id).order_by(EndingHistory.number)
     earlier = list(connection.execute(history))
     return Trajectory(job, item, episode, task, steps, scores, verdicts, labels, parent, earlier)
+
+
+def list_other_attempts(connection: Connection, trajectory: Trajectory) -> list[int]:
+    """Return the numbers of the episode's attempts other than the accepted attempt, in order."""
+    episode = trajectory.episode
+    query = select(Attempt.number).where(Attempt.episode == episode.id, Attempt.number != episode.attempt)
+    return list(connection.execute(query.order_by(Attempt.number)).scalars())
 
 
 def _name_of(connection: Connection, episode: int | None) -> str | None:

@@ -6,8 +6,8 @@ from sqlalchemy import ColumnElement, Connection, exists, func, select, update
 from sqlalchemy.orm import aliased
 
 from db.engine.time_conditions import ITEM_WAIT_SECONDS, is_due
+from db.kinds.states import OPEN, ItemState
 from db.models import Approval, Attempt, Item, JobRow
-from db.models.states import OPEN, ItemState
 from db.queue.wait_reasons import HOW
 
 

@@ -9,19 +9,19 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlalchemy import Connection, select
-from sqlalchemy.exc import SQLAlchemyError
 
 from db.engine.bulk import insert_into
 from db.engine.connection import now
-from db.models import BaselineRow, Item, JobRow
-from lumos_queue.errors import SpecError
+from db.models import BaselineRow, Item
+from db.queue.stored_jobs import StoredJob
+from lumos_queue.errors import DatabaseFailure, SpecError
 from lumos_queue.records import Origin
 
 AT_ONCE = 10_000  #: keys of tasks read at once
 WAITS = 200  #: milliseconds to wait for SQLite's write lock; stored baselines only save time
 
 
-def tasks_of(connection: Connection, job: JobRow) -> str:
+def tasks_of(connection: Connection, job: StoredJob) -> str:
     """Describe the tasks of a job (its row) within its dataset. Jobs on the same tasks have the same description.
 
     A job on the dataset's first rows needs no query. For a job that continues another job, that was submitted for
@@ -53,7 +53,7 @@ def keep_baselines(
     """Store baselines in their own transaction. Do nothing if the database cannot be written now."""
     row = {"dataset": dataset, "tasks": tasks, "code_version": code_version, "found": scores, "computed_at": now()}
     engine = connection.engine.execution_options(lumos_write=True)
-    refusals = suppress(SQLAlchemyError, SpecError)  # read-only, locked, or the dataset is gone
+    refusals = suppress(DatabaseFailure, SpecError)  # read-only, locked, or the dataset is gone
     with refusals, engine.connect() as writer, _shorten_wait(writer), writer.begin():
         writer.execute(insert_into(writer, BaselineRow).values(row).on_conflict_do_nothing())
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from db.engine.rows.declaration import PlainRow
 from db.journal.buffer import Contents
 from db.journal.episode_journal import EpisodeFigures
-from db.models.totals import NO_TOTALS, EpisodeTotals
+from db.kinds.totals import NO_TOTALS, EpisodeTotals
 from db.queue.job_stops import JobStop
 from lumos_queue.records import FeedbackStep, Outcome, Score, TrainedModel, TrainingStep, Verdict
 

@@ -9,9 +9,9 @@ from sqlalchemy import Connection, func, select, update
 
 from db.engine.connection import Database
 from db.engine.json_columns import is_object
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import JobState
 from db.models import CompletionRow, EpisodeRow, Item, JobRow
-from db.models.job_kinds import JobKind
-from db.models.states import JobState
 from db.queue.job_changes import finish_if_idle
 from db.queue.job_stops import JobStop, stop_job
 from lumos_queue.errors import SpecError

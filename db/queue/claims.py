@@ -27,9 +27,10 @@ from db.engine.rows.episodes import NewEpisode
 from db.engine.rows.steps import NewAttempt
 from db.engine.time_conditions import ITEM_WAIT_SECONDS, is_due
 from db.journal.step_records import RecordedStep, load_steps
-from db.models import Attempt, Item, JobRow, TaskRow
-from db.models.job_kinds import JobKind
-from db.models.states import ItemState
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import ItemState
+from db.models import Attempt, Item, TaskRow
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.records import Task
 
 # Made once, because building a statement costs more than sending it.
@@ -57,7 +58,7 @@ class LeaseHolder:
 
     session: int
     code_version: str
-    job: JobRow  #: the job's row
+    job: StoredJob
 
 
 class _ClaimedRow(NamedTuple):

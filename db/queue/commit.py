@@ -15,10 +15,10 @@ from db.engine.rows.jobs import ItemEnd
 from db.engine.rows.steps import STEP_ROWS, NewAttempt, NewEpisodeArtifact
 from db.journal.artifacts import insert_artifacts
 from db.journal.text_blocks import insert_texts
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import ItemState, JobState
+from db.kinds.totals import SUMMED, EpisodeTotals
 from db.models import Attempt, CompletionRow, Item
-from db.models.job_kinds import JobKind
-from db.models.states import ItemState, JobState
-from db.models.totals import SUMMED, EpisodeTotals
 from db.queue.approval_waits import is_unanswered
 from db.queue.batch import Batch, FinishedItem, ReturnedItem
 from db.queue.claims import NO_CLAIM, ClaimedItem, ClaimRequest, LeaseHolder, claim_items

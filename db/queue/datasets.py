@@ -84,6 +84,11 @@ def _store_origin(connection: Connection, dataset: NewDataset, digest: str) -> N
     )
 
 
+def count_rows(connection: Connection, dataset: str) -> int:
+    """Return the number of rows of a dataset; 0 if it is not stored."""
+    return connection.execute(select(Dataset.rows).where(Dataset.digest == dataset)).scalar() or 0
+
+
 def load_tasks(connection: Connection, benchmark: str, dataset: str, positions: Sequence[int]) -> list[Task]:
     """Return the tasks at these positions of a stored dataset, in order. Raises KeyError for a missing task."""
     columns = (TaskRow.ordinal, TaskRow.row, TaskRow.question, TaskRow.inputs, TaskRow.gold)

@@ -25,8 +25,8 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from db.engine.conditions import Query, Value
 from db.engine.connection import now, numbers
+from db.kinds.states import ItemState
 from db.models import EndingHistory, EpisodeRow, Item, JobRow, ScoreRow, VerdictRow
-from db.models.states import ItemState
 from db.queue.sums import add_counted
 from lumos_queue.records import Ending, Origin
 

@@ -7,9 +7,10 @@ from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Connection, ScalarSelect, SQLColumnExpression, func, literal_column, select
 
+from db.kinds.states import ItemState
+from db.kinds.totals import EpisodeTotals
 from db.models import CallSum, Item, ItemSum, JobRow, ScoreSum, VersionSum
-from db.models.states import ItemState
-from db.models.totals import EpisodeTotals, read_totals, sum_columns
+from db.models.totals import read_totals, sum_columns
 
 #: states of few items, which are neither pending nor ended; each has an index
 _HELD = (

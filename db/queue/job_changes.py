@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, func, not_, sele
 from db.engine.chunks import Chunks
 from db.engine.connection import Database
 from db.engine.time_conditions import now_after
+from db.kinds.states import OPEN, UNFINISHED, ItemState, JobState
 from db.models import AuditSample, EpisodeRow, Item, JobRow, Label
-from db.models.states import OPEN, UNFINISHED, ItemState, JobState
 from db.queue.approval_waits import note_awaiting
 from db.queue.endings import take_back
 from db.queue.quarantine import update_waiting

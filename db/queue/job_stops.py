@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, update
 
+from db.kinds.states import OPEN, JobState
 from db.models import JobRow
-from db.models.states import OPEN, JobState
 
 
 @dataclass(frozen=True, slots=True)

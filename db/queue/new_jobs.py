@@ -13,10 +13,10 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from db.engine.chunks import UNTOUCHED_SECONDS, Chunks
 from db.engine.connection import Database, now
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import Pool
+from db.kinds.states import HIDDEN, JobState
 from db.models import JobRow, JobTag
-from db.models.job_kinds import JobKind
-from db.models.pools import Pool
-from db.models.states import HIDDEN, JobState
 from db.queue.datasets import (
     NewDataset,
     encode_tasks,

@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from db.engine.time_conditions import is_recent
+from db.kinds.states import ItemState
 from db.models import Heartbeat, Item, WorkerSessionRow
-from db.models.states import ItemState
 
 
 @dataclass(frozen=True, slots=True)

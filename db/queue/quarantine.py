@@ -15,8 +15,8 @@ from sqlalchemy import Connection, exists, func, select, update
 
 from db.engine.connection import now
 from db.engine.time_conditions import ITEM_WAIT_SECONDS, is_due, now_after
+from db.kinds.states import OPEN, ItemState, JobState
 from db.models import EndpointShare, Item, JobRow, WorkerSessionRow
-from db.models.states import OPEN, ItemState, JobState
 from db.queue.claims import its_turn
 from db.queue.sums import add_ended
 

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, delete, func, select
 from db.engine.conditions import Query
 from db.engine.connection import Database
 from db.engine.snapshot import reading
+from db.kinds.states import HIDDEN, OPEN, ItemState, JobState
 from db.models import Item, JobRow
-from db.models.states import HIDDEN, OPEN, ItemState, JobState
 from db.queue.job_changes import lock_job
 from db.queue.sums import TABLES, add_counted, count_ended
 from lumos_queue.errors import SpecError

@@ -10,8 +10,8 @@ from db.engine.chunks import UNTOUCHED_SECONDS, Chunks
 from db.engine.connection import Database, now
 from db.engine.time_conditions import JOB_WAIT_SECONDS, is_due
 from db.journal.artifacts import remove_unnamed
+from db.kinds.states import HIDDEN, JobState
 from db.models import Dataset, DatasetArtifact, Item, JobRow, TaskRow
-from db.models.states import HIDDEN, JobState
 
 
 def hide(connection: Connection, job: str) -> None:

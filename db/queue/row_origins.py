@@ -32,3 +32,9 @@ def load_row_origins(connection: Connection, datasets: Iterable[str | None]) -> 
         for row in connection.execute(query):
             origins[row.digest] = StoredOrigin(row.split, row.published, row.rows, row.file_sha256)
     return origins
+
+
+def load_files(connection: Connection) -> dict[str, str]:
+    """Return the sha256 of the file that each dataset's rows were read from, by digest, where it is known."""
+    rows = connection.execute(select(Dataset.digest, Dataset.file_sha256).where(Dataset.file_sha256 != ""))
+    return {digest: sha256 for digest, sha256 in rows}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from sqlalchemy import (
+    ColumnElement,
     Connection,
     Float,
-    Row,
     Select,
     and_,
     bindparam,
@@ -26,13 +26,24 @@ from sqlalchemy.orm import aliased
 from db.engine.conditions import Value
 from db.engine.connection import Database, now
 from db.engine.time_conditions import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due, is_older
+from db.kinds.states import OPEN, UNFINISHED, ItemState, JobState
 from db.models import Item, JobEndpoint, JobRow
-from db.models.states import OPEN, UNFINISHED, ItemState, JobState
 from db.queue.claims import its_turn
 from db.queue.figures import count_done_items
 from db.queue.job_changes import lock_job
+from db.queue.stored_jobs import JOB_COLUMNS, AwaitedJob, StoredJob
 from db.queue.wait_reasons import awaits_job
 from lumos_queue.util.sanitize import storable_json
+
+
+@dataclass(frozen=True, slots=True)
+class JobToAnnounce:
+    """What a message to the workers of a job needs."""
+
+    id: str
+    kind: str
+    items: int
+    pool: str
 
 
 def runnable_jobs(
@@ -109,19 +120,19 @@ def back_off(database: Database, job: str, reason: str, wait_seconds: float) -> 
         )
 
 
-def await_job(database: Database, job: str, awaited_job: str, reason: str) -> Row[str, str, int, str] | None:
+def await_job(database: Database, job: str, awaited_job: str, reason: str) -> JobToAnnounce | None:
     """Let no slice start on the job while the job `awaited_job` is open, and store the reason.
 
-    Return id, kind, items and pool of the awaited job. Return None, without a wait, when one of the jobs is not open.
+    Return the awaited job. Return None, without a wait, when one of the jobs is not open.
     """
     with database.writer.begin() as connection:
         if (row := lock_job(connection, job)) is None or row.state not in OPEN:
             return None
-        query = select(JobRow.id, JobRow.kind, JobRow.items, JobRow.pool)
-        awaited_row = connection.execute(query.where(JobRow.id == awaited_job, JobRow.state.in_(OPEN))).first()
-        if awaited_row is not None:
-            connection.execute(update(JobRow).where(JobRow.id == job).values(awaits=awaited_job, waiting=reason))
-        return awaited_row
+        jobs = _load_to_announce(connection, JobRow.id == awaited_job, JobRow.state.in_(OPEN))
+        if not jobs:
+            return None
+        connection.execute(update(JobRow).where(JobRow.id == job).values(awaits=awaited_job, waiting=reason))
+        return jobs[0]
 
 
 def list_awaited_jobs(database: Database, job: str) -> list[str]:
@@ -138,21 +149,29 @@ def list_awaited_jobs(database: Database, job: str) -> list[str]:
     return jobs
 
 
-def find_awaited(connection: Connection, job: JobRow) -> Row[Any] | None:
-    """Return the row of the open job that a job (its row) waits for, with its number of `done` items, or None."""
+def find_awaited(connection: Connection, job: StoredJob) -> AwaitedJob | None:
+    """Return the open job that a job waits for, or None."""
     if not awaits_job(job):
         return None
-    query = select(JobRow.__table__, count_done_items().label("done")).where(
-        JobRow.id == job.awaits, JobRow.state.in_(OPEN)
-    )
-    return connection.execute(query).first()
+    query = select(*JOB_COLUMNS, count_done_items()).where(JobRow.id == job.awaits, JobRow.state.in_(OPEN))
+    row = connection.execute(query).first()
+    return AwaitedJob(*row) if row else None
 
 
-def jobs_awaiting(database: Database, job: str) -> list[Row[str, str, str]]:
-    """Return id, kind and pool of the open jobs that wait for the job."""
-    query = select(JobRow.id, JobRow.kind, JobRow.pool).where(JobRow.awaits == job, JobRow.state.in_(OPEN))
+def jobs_awaiting(database: Database, job: str) -> list[JobToAnnounce]:
+    """Return the open jobs that wait for the job."""
     with database.engine.connect() as connection:
-        return list(connection.execute(query))
+        return _load_to_announce(connection, JobRow.awaits == job, JobRow.state.in_(OPEN))
+
+
+def load_to_announce(connection: Connection, jobs: Collection[str]) -> list[JobToAnnounce]:
+    """Return those of these jobs that are stored."""
+    return _load_to_announce(connection, JobRow.id.in_(jobs))
+
+
+def _load_to_announce(connection: Connection, *conditions: ColumnElement[bool]) -> list[JobToAnnounce]:
+    rows = connection.execute(select(JobRow.id, JobRow.kind, JobRow.items, JobRow.pool).where(*conditions))
+    return [JobToAnnounce(*row) for row in rows]
 
 
 def reset_backoff(database: Database, job: str) -> None:

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, case, func, select
 
 from db.engine.connection import now
 from db.engine.time_conditions import is_recent
+from db.kinds.states import HIDDEN, ItemState
 from db.models import Heartbeat, Item, JobRow, RefusedMessage, WorkerSessionRow
-from db.models.states import HIDDEN, ItemState
 from lumos_queue.endpoints.traffic import Traffic
 
 

@@ -26,6 +26,8 @@ from sqlalchemy.orm import aliased
 from db.engine.bulk import Writes, insert_into
 from db.engine.conditions import Query, Value
 from db.engine.rows.sums import AddedCalls, AddedItems, AddedScores, AddedVersions
+from db.kinds.states import ItemState
+from db.kinds.totals import EpisodeTotals
 from db.models import (
     Attempt,
     CallSum,
@@ -39,8 +41,7 @@ from db.models import (
     SubgoalRow,
     VersionSum,
 )
-from db.models.states import ItemState
-from db.models.totals import EpisodeTotals, total_columns
+from db.models.totals import total_columns
 from db.queue.batch import FinishedItem
 from db.queue.current_scores import is_replaced
 from lumos_queue.records import Ending, FinishReason

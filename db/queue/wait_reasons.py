@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from db.models import JobRow
+from db.queue.stored_jobs import StoredJob
 
 PAUSED_BY_PERSON = "resumed by a person"  #: the reason of a job that a person has paused
 HOW = "lumos approve"  #: the command that ends the wait for a person's approval
 
 
-def awaits_job(job: JobRow) -> bool:
-    """Whether a job (its row) waits for another job, which may have ended since."""
+def awaits_job(job: StoredJob) -> bool:
+    """Whether a job waits for another job, which may have ended since."""
     return bool(job.awaits) and job.awaits in job.waiting  # otherwise the job has got another reason since

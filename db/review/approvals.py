@@ -9,8 +9,8 @@ from sqlalchemy import Connection, func, select, update
 
 from db.engine.connection import Database, now
 from db.journal.step_records import NO, YES
+from db.kinds.states import HIDDEN, UNFINISHED, ItemState, JobState
 from db.models import Approval, Attempt, EpisodeRow, Item, JobRow, TaskRow
-from db.models.states import HIDDEN, UNFINISHED, ItemState, JobState
 from db.queue.approval_waits import clear_awaiting, is_open
 from db.queue.job_changes import lock_job
 from lumos_queue.errors import SpecError

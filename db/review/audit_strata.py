@@ -9,8 +9,8 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.orm import aliased
 
 from db.engine.conditions import Condition
+from db.kinds.job_kinds import RUNS
 from db.models import EpisodeRow, JobRow, SubgoalRow, VerdictRow
-from db.models.job_kinds import RUNS
 from db.queries.filter_sql import conditions, newest_score
 from db.queries.filters import Filter, Term
 from lumos_queue.records import Ending

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection, insert, select
-from sqlalchemy.exc import IntegrityError
 
 from db.engine.connection import Database, now
 from db.models import Audit, AuditSample, EpisodeRow, Item, JobRow, Label
@@ -16,7 +15,7 @@ from db.queries.filter_sql import newest_score
 from db.queries.filters import Filter
 from db.queue.web_actions import PersonAction
 from db.review.audit_strata import strata_of
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import ConstraintViolated, SpecError
 from lumos_queue.scoring.annotation_strata import DEFAULT_KEYS, StratumKey
 from lumos_queue.scoring.sampling import AuditKind, SampledEpisode, sample_strata, side_of
 from lumos_queue.util.sanitize import storable
@@ -93,7 +92,7 @@ def sample_audit(
                     for member in sample
                 ],
             )
-    except IntegrityError:
+    except ConstraintViolated:
         with database.engine.connect() as connection:
             _refuse_taken(connection, name)  # another process has stored an audit of this name meanwhile
         raise SpecError("An episode of the sample was removed meanwhile: draw the audit again.") from None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select
 
+from db.kinds.job_kinds import JobKind
 from db.models import EpisodeRow, Item, JobRow
-from db.models.job_kinds import JobKind
 
 MAX_LOOKED_AT = 1_000  #: corrections of one episode
 

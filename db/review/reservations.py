@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, delete, exists, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
 
 from db.engine.connection import Database, now
 from db.engine.time_conditions import is_due
+from db.kinds.states import HIDDEN
 from db.models import AuditSample, EpisodeRow, JobRow, Label, Reservation
-from db.models.states import HIDDEN
 from db.queries.step_locations import StepLocator
 from db.queue.web_actions import note_action
 from db.review.labels import NewLabel, check, check_fault, insert_labels
 from db.review.remaining_labels import count_labels_left, lock_audit
+from lumos_queue.errors import ConstraintViolated
 from lumos_queue.util.sanitize import storable
 
 SECONDS = 600.0  #: that a place stays reserved
@@ -128,7 +128,7 @@ def _take_turn(database: Database, audit: str, person: str, number: int, token: 
         with database.writer.begin() as connection:
             lock_audit(connection, audit)
             return _store(connection, audit, person, number, token, label)
-    except IntegrityError:  # its job was removed between two statements
+    except ConstraintViolated:  # its job was removed between two statements
         with database.writer.begin() as connection:
             lock_audit(connection, audit)
             return Turn(_reserve_next(connection, audit, person), problem=f"Place {number} was removed with its job.")

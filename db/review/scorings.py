@@ -14,8 +14,8 @@ from db.engine.bulk import Writes, insert_into
 from db.engine.connection import Database, now, numbers
 from db.engine.rows.episodes import NewScore
 from db.engine.rows.sums import AddedScores
+from db.kinds.states import HIDDEN
 from db.models import EpisodeRow, JobRow, ScoreRow, ScoreSum, Scoring
-from db.models.states import HIDDEN
 from db.queue.job_changes import lock_job
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending, Score

@@ -6,7 +6,6 @@ An adopted item is done and was never claimed. This distinguishes it from the jo
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -15,6 +14,8 @@ from sqlalchemy import ColumnElement, Connection, TextClause, and_, func, insert
 from sqlalchemy.orm import aliased
 
 from db.engine.connection import numbers
+from db.kinds.states import HIDDEN, ItemState, JobState
+from db.kinds.totals import EpisodeTotals
 from db.models import (
     STEPS,
     Attempt,
@@ -27,10 +28,10 @@ from db.models import (
     Scoring,
     VerdictRow,
 )
-from db.models.states import HIDDEN, ItemState, JobState
-from db.models.totals import EpisodeTotals, read_totals, sum_columns
+from db.models.totals import read_totals, sum_columns
 from db.queries.damage import sound_jobs
 from db.queue.job_changes import lock_job
+from db.queue.stored_jobs import JOB_COLUMNS, StoredJob, read_jobs
 from db.queue.sums import add_counted
 from db.transfer.repeats import Store, store_first
 from lumos_queue.errors import SpecError
@@ -183,11 +184,11 @@ def _copy(dialect: str, table: Any) -> TextClause:
     )
 
 
-def find_twins(connection: Connection, kind: str, dataset: str, agent: str, code_version: str) -> Sequence[Any]:
-    """Return the rows of the newest 20 jobs of this kind, dataset, agent and code. Their other settings may differ."""
+def find_twins(connection: Connection, kind: str, dataset: str, agent: str, code_version: str) -> list[StoredJob]:
+    """Return the newest 20 jobs of this kind, dataset, agent and code. Their other settings may differ."""
     stopped_states = (*HIDDEN, JobState.CANCELLING)
     conditions = (JobRow.dataset == dataset, JobRow.agent == agent, JobRow.kind == kind, JobRow.chosen == "")
-    query = select(JobRow.__table__).where(
+    query = select(*JOB_COLUMNS).where(
         *conditions, JobRow.code_version == code_version, JobRow.state.not_in(stopped_states)
     )
-    return sound_jobs(connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id).limit(20)))
+    return sound_jobs(read_jobs(connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id).limit(20))))

@@ -24,8 +24,8 @@ from db.engine.time_conditions import now_after
 from db.journal.buffer import Buffer
 from db.journal.episode_journal import EpisodeJournal
 from db.journal.text_blocks import insert_texts
+from db.kinds.states import ItemState, JobState
 from db.models import Dataset, Item, JobRow, TaskRow
-from db.models.states import ItemState, JobState
 from db.queue.job_changes import remove
 from db.queue.new_jobs import NewJob, insert_job, new_id
 from db.queue.sums import add_counted

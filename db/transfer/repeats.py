@@ -16,8 +16,8 @@ from db.engine.chunks import UNTOUCHED_SECONDS, Chunks
 from db.engine.connection import Database, now
 from db.engine.rows.jobs import NewItem
 from db.engine.time_conditions import now_after
+from db.kinds.states import UNFINISHED, JobState
 from db.models import Dataset, EpisodeRow, Item, JobRow, TaskRow
-from db.models.states import UNFINISHED, JobState
 from db.queries.filter_sql import conditions
 from db.queries.filters import Filter
 from db.queue.datasets import store_items

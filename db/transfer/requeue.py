@@ -5,9 +5,9 @@ from __future__ import annotations
 from sqlalchemy import and_, update
 
 from db.engine.connection import Database
+from db.kinds.failure_classes import FailureClass
+from db.kinds.states import ItemState, JobState
 from db.models import Item, JobRow
-from db.models.failure_classes import FailureClass
-from db.models.states import ItemState, JobState
 from db.queries.failures import count_failures, find_failed_items
 from db.queue.endings import take_back
 from db.queue.job_changes import lock_job

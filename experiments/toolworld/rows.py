@@ -21,7 +21,7 @@ from typing import Annotated
 
 import typer
 
-from db.models.states import JobState
+from db.kinds.states import JobState
 from db.queries.filters import parse_where
 from db.queries.jobs import get_job
 from db.queries.trajectories import StoredEpisode, stream_episodes

@@ -1,27 +1,14 @@
-"""Open the database of a deployment for one call of a program, and translate its failures to errors of this project."""
+"""Open the database of a deployment for one call of a program."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy.exc import DBAPIError
-
 from db.engine.connection import Database
-from db.engine.errors import describe_failure
 from lumos_queue.api.forks import note_call
-from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
 from lumos_queue.submission.database import database
-
-
-@contextmanager
-def translate_failures() -> Iterator[None]:
-    """Turn failures of the database into InfrastructureError with a message of one line. May decorate a function."""
-    try:
-        yield
-    except DBAPIError as error:
-        raise InfrastructureError(describe_failure(error)) from error
 
 
 @contextmanager
@@ -31,5 +18,5 @@ def open_deployment(deployment: Settings) -> Iterator[Database]:
     Raises InfrastructureError when the database does not answer, SpecError when it is at another revision, and the
     errors of `note_call`.
     """
-    with note_call(deployment), translate_failures(), database(deployment) as job_database:
+    with note_call(deployment), database(deployment) as job_database:
         yield job_database

@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.api.argument_types import Model, Values
 from lumos_queue.api.arguments import pairs
-from lumos_queue.api.connect import translate_failures
 from lumos_queue.api.forks import note_call
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.objects import address_of
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 NO_JUDGE: Mapping[str, Any] = {"rubric": "", "grades": 0, "votes": 0}  #: no model judges the answers of a conversion
 
 
-@translate_failures()
 @takes_options(ConversionRequest)
 def convert(
     benchmark: str | Path | Benchmark = "",

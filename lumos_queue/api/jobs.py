@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import db.queries.jobs
 import db.queue.job_changes
 from db.engine.connection import clock
-from db.models.states import ItemState, JobState
+from db.kinds.states import ItemState, JobState
 from lumos_queue.api.connect import open_deployment
 from lumos_queue.api.episodes import Episodes, episodes
 from lumos_queue.api.start import STOPPED, begin_job, run_of
@@ -87,7 +87,7 @@ class JobHandle:
 
     @property
     def state(self) -> str:
-        """The job's state: queued, running, paused, cancelling, cancelled, failed or done (db.models.states)."""
+        """The job's state: queued, running, paused, cancelling, cancelled, failed or done (db.kinds.states)."""
         return str(self._row().state)
 
     @property

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from db.models.states import JobState
+from db.kinds.states import JobState
 from db.queries.jobs import get_job
 from db.queue.tags import UNNAMED, NameAndTags
 from lumos_queue.api.forks import refuse_sqlite

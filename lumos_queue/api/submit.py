@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.api.arguments import check_mapping, pairs, read_arguments
-from lumos_queue.api.connect import translate_failures
 from lumos_queue.api.forks import note_call
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.objects import address_of, name_benchmark, name_formulation
@@ -29,7 +28,6 @@ from lumos_queue.submission.requests.scheduling import SchedulingRequest
 from lumos_queue.submission.tags import read_name_and_tags
 
 
-@translate_failures()
 def submit_inference(
     kind: JobKind,
     benchmark: str | Path | Benchmark,

@@ -6,7 +6,6 @@ from typing import Any
 
 from lumos_queue.api.argument_types import Values
 from lumos_queue.api.arguments import pairs
-from lumos_queue.api.connect import translate_failures
 from lumos_queue.api.forks import note_call
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.start import log, store_job
@@ -25,7 +24,6 @@ from lumos_queue.training.recipes.registry import RECIPES
 from lumos_queue.util.plugins import TRUSTED
 
 
-@translate_failures()
 def train(
     recipe: str | Recipe,
     *,

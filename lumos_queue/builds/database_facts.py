@@ -6,20 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, and_, exists, false, not_, or_, select
-from sqlalchemy.orm import aliased
-
-from db.engine.connection import Database
+from db.engine.connection import Connection, Database
 from db.engine.snapshot import reading
-from db.models import Dataset, EpisodeRow, JobRow, Label, TaskRow
-from db.queries.labels import VALUES
+from db.queries.build_facts import find_corrected_episodes, list_splits, stream_questions
+from db.queries.labels import find_wrong_episodes
+from db.queue.row_origins import load_files
 from lumos_queue.benchmarks.registry import is_test
 from lumos_queue.builds.audited_strata import AuditedStrata
 from lumos_queue.builds.contamination import NOT_CHECKED, text_key
 from lumos_queue.builds.unverified_rows import find_unverified
-from lumos_queue.records import Origin
-
-BATCH_SIZE = 1000  #: task texts read at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,54 +45,15 @@ def read_database_facts(database: Database, tests: bool = True, audited: Audited
         return DatabaseFacts(
             _test_texts(connection) if tests else frozenset(),
             tests,
-            _find_corrected_episodes(connection),
-            _wrong_episodes(connection),
+            find_corrected_episodes(connection),
+            find_wrong_episodes(connection),
             *find_unverified(connection),
-            _files_of_datasets(connection),
+            load_files(connection),
             audited,
         )
 
 
 def _test_texts(connection: Connection) -> frozenset[bytes]:
-    """Return the key of each task whose dataset is a test split of any job.
-
-    The jobs' splits decide, because the same file may have been stored as another split first.
-    """
-    jobs = connection.execute(select(JobRow.benchmark, JobRow.split).distinct())
-    tests = [pair for pair in jobs if is_test(*pair)]
-    of_tests = or_(false(), *(and_(JobRow.benchmark == name, JobRow.split == split) for name, split in tests))
-    datasets = select(JobRow.dataset).where(of_tests, JobRow.dataset.is_not(None))
-    texts = select(TaskRow.question).where(TaskRow.dataset.in_(datasets)).distinct()
-    questions = connection.execute(texts.execution_options(yield_per=BATCH_SIZE)).scalars()
-    return frozenset(text_key(question) for question in questions)
-
-
-def _find_corrected_episodes(connection: Connection) -> frozenset[int]:
-    """Return the episodes that have an accepted correction.
-
-    The query selects by the jobs of corrections, which have an index, because a pass over all episodes would be slow.
-    """
-    jobs = select(JobRow.id).where(JobRow.origin == Origin.CORRECTED)
-    conditions = (EpisodeRow.level != "", EpisodeRow.ending != "")
-    parents = connection.execute(select(EpisodeRow.parent).where(EpisodeRow.job.in_(jobs), *conditions)).scalars()
-    return frozenset(parent for parent in parents if parent is not None)
-
-
-def _wrong_episodes(connection: Connection) -> frozenset[int]:
-    """Return the episodes that any person's newest label of the episode or of one of its steps calls wrong."""
-    later = aliased(Label)
-    newer_label = exists().where(
-        later.episode == Label.episode,
-        later.labeller == Label.labeller,
-        later.id > Label.id,
-        later.value.in_(VALUES),  # a rating replaces no label
-        later.position.is_not_distinct_from(Label.position),
-        later.branch.is_not_distinct_from(Label.branch),
-    )
-    wrong = select(Label.episode).where(Label.value == "wrong", not_(newer_label)).distinct()
-    return frozenset(connection.execute(wrong).scalars())
-
-
-def _files_of_datasets(connection: Connection) -> dict[str, str]:
-    rows = connection.execute(select(Dataset.digest, Dataset.file_sha256).where(Dataset.file_sha256 != ""))
-    return {digest: sha256 for digest, sha256 in rows}
+    """Return the key of each task whose dataset is a test split of any job."""
+    tests = [split for split in list_splits(connection) if is_test(*split)]
+    return frozenset(text_key(question) for question in stream_questions(connection, tests))

@@ -6,12 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import select
-
 from db.engine.connection import Database
-from db.models import JobRow
-from db.models.job_kinds import JobKind
-from db.queries.damage import sound_jobs
+from db.kinds.job_kinds import JobKind
+from db.queries.jobs import specs_of_kind
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import is_file_benchmark
 from lumos_queue.benchmarks.registry import (
@@ -33,8 +30,7 @@ if TYPE_CHECKING:
 def user_modules(database: Database) -> list[str]:
     """Return the users' modules (such as `mylab.travelplanner`) that stored conversions from before plug-ins name."""
     with database.engine.connect() as connection:
-        rows = connection.execute(select(JobRow.spec).where(JobRow.kind == JobKind.CONVERT))
-        specs = [row.spec for row in sound_jobs(rows)]
+        specs = specs_of_kind(connection, JobKind.CONVERT)
         return sorted({spec["source"] for spec in specs if _is_module(spec.get("source", ""))})
 
 

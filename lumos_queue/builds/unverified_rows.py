@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, select
-
-from db.models import JobRow, TaskRow
-from db.queries.damage import sound_jobs
+from db.engine.connection import Connection
+from db.queries.derived_episodes import find_source_jobs
+from db.queries.jobs import jobs_with_dataset
 from db.queue.endings import STORED
 from lumos_queue.row_origins.origins import KINDS, RowState, read_row_origins
-
-_AT_ONCE = 1000  #: tasks that are read at once
 
 
 def find_unverified(connection: Connection) -> tuple[frozenset[str], frozenset[str]]:
@@ -21,11 +18,10 @@ def find_unverified(connection: Connection) -> tuple[frozenset[str], frozenset[s
     A person's statement for one job (--published) applies to the job's dataset. Imported rows are left out, because
     the import stated their licence. Tasks made of stored episodes are as verified as the rows of these episodes.
     """
-    query = select(JobRow.__table__).where(JobRow.kind.in_(KINDS), JobRow.dataset.is_not(None))
-    jobs = [job for job in sound_jobs(connection.execute(query)) if job.origin not in STORED]
+    jobs = [job for job in jobs_with_dataset(connection, KINDS) if job.origin not in STORED]
     origins = read_row_origins(connection, jobs)
     states = {job.id: origins[job.id].state for job in jobs}
-    by_state = {state: {job.dataset for job in jobs if states[job.id] == state} for state in RowState}
+    by_state = {state: {job.dataset for job in jobs if job.dataset and states[job.id] == state} for state in RowState}
     verified_datasets, stated_datasets = by_state[RowState.VERIFIED], by_state[RowState.STATED]
     stated_datasets = stated_datasets - verified_datasets
     unverified_datasets = by_state[RowState.UNVERIFIED] - verified_datasets - stated_datasets
@@ -51,8 +47,4 @@ def _select_derived(
 
 def _source_datasets(connection: Connection, digest: str, dataset_of: dict[str, str]) -> set[str]:
     """Return the datasets whose episodes became the tasks of this dataset."""
-    inputs: Any = TaskRow.inputs
-    names = select(inputs["from"]["episode"].as_string()).where(TaskRow.dataset == digest).distinct()
-    episodes = connection.execute(names.execution_options(yield_per=_AT_ONCE)).scalars()
-    jobs = {name.rpartition("-")[0] for name in episodes if name}
-    return {dataset_of[job] for job in jobs if job in dataset_of}
+    return {dataset_of[job] for job in find_source_jobs(connection, digest) if job in dataset_of}

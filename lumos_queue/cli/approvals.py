@@ -163,7 +163,7 @@ def _say_why_not(database: Database, target: str) -> str:
 
 def _bring_workers(database: Database, settings: Settings, jobs: list[str]) -> None:
     """Notify the workers. Where there are none, print how to continue."""
-    from db.models.states import JobState
+    from db.kinds.states import JobState
     from db.queries.jobs import get_job
     from db.queue.sessions import live_sessions
 

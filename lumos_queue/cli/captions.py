@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from db.models.states import ItemState
+from db.kinds.states import ItemState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.records import Ending, Role

@@ -12,7 +12,7 @@ from lumos_queue.cli import output
 from lumos_queue.submission.requests.option import MAX_INTEGER
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from db.engine.connection import Connection
 
 
 def compare(

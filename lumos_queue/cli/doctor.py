@@ -49,10 +49,6 @@ def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
 
 
 def _check_database(settings: Settings) -> Iterator[Finding]:
-    import sqlite3
-
-    from sqlalchemy.exc import SQLAlchemyError
-
     from db.engine.connection import open_database
     from db.engine.errors import reason
     from db.engine.migrate import current, head
@@ -70,8 +66,8 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
             return
     try:
         database = open_database(url, settings.lease_seconds)
-    except (LumosError, SQLAlchemyError, sqlite3.Error) as error:
-        yield Finding("database", False, f"{public_url}: {error if isinstance(error, LumosError) else reason(error)}")
+    except LumosError as error:
+        yield Finding("database", False, f"{public_url}: {reason(error)}")
         return
     try:
         revision, newest_revision = current(database), head()

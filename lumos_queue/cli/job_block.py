@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from db.models.job_kinds import JobKind
-from db.models.states import ItemState, JobState
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import ItemState, JobState
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.cli.live_training import describe_training
 from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import JobFigures, measure_score
@@ -102,7 +103,7 @@ _STYLES: dict[str, str] = {
 }
 
 
-def describe(row: Any) -> str:
+def describe(row: StoredJob) -> str:
     """Return a line with the job's request and its name."""
     name = " ".join(harmless(row.name[: 4 * MAX_NAME]).split())
     if len(name) > MAX_NAME:

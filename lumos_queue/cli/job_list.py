@@ -10,7 +10,7 @@ from typing import Any
 from rich.cells import cell_len
 from rich.text import Text
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.cli import output
 from lumos_queue.cli.text_columns import Column, fit_columns, pad, plain_column, truncate
 from lumos_queue.endpoints.traffic import Traffic

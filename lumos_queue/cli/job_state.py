@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from db.models.states import OPEN, JobState
+from db.kinds.states import OPEN, JobState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.submit import finish
@@ -30,7 +30,7 @@ def _change(job: str, change: str) -> tuple[Any, Any]:
 
 def _requeue(job: str, only: str) -> tuple[Any, Any]:
     """Retry the items that ended with failures of the class `only`. Return the settings and the job's new row."""
-    from db.models.failure_classes import FailureClass
+    from db.kinds.failure_classes import FailureClass
     from db.queries.jobs import get_job
     from db.transfer.requeue import requeue
     from lumos_queue.errors import unknown

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 def show_reports(settings: Settings, jobs: list[str], by: Sequence[str] = ()) -> Exit:
     """Print the reports of jobs, with scores by fields `by`. Return INCOMPLETE if a job ended incomplete, else FINE."""
+    from db.queries.job_endpoints import load_served_models
     from db.queries.jobs import get_job
     from lumos_queue.cli.report_tables import print_reports
     from lumos_queue.reports.completeness import remark
     from lumos_queue.reports.differences import differences
-    from lumos_queue.reports.model_names import load_served_models
     from lumos_queue.reports.real_state import real_states
     from lumos_queue.reports.report import make_report
     from lumos_queue.submission.database import database

@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy.exc import DBAPIError
-
-from db.engine.connection import Database
-from db.models.pools import describe_lack
-from db.models.states import OPEN, UNFINISHED, ItemState, JobState
+from db.engine.connection import Connection, Database
+from db.kinds.pools import describe_lack
+from db.kinds.states import OPEN, UNFINISHED, ItemState, JobState
 from db.queries.jobs import get_job
 from db.queue.approval_waits import HOW
 from db.queue.schedule import awaits_job
 from db.queue.sessions import jobs_held, live_sessions, traffic_of
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.cli import output
 from lumos_queue.cli.failure_notice import FailureNotice
 from lumos_queue.cli.job_block import format_line, job_block
 from lumos_queue.cli.outage import Outage, format_silence
+from lumos_queue.errors import DatabaseFailure
 from lumos_queue.live.figures import JobFigures, read_figures
 from lumos_queue.live.pace import Pace
 from lumos_queue.live.waits import describe_failures
@@ -82,7 +82,7 @@ class Progress:
         former_count = self._completed
         try:
             self._update()
-        except DBAPIError as error:  # the database may come back, and the work then continues
+        except DatabaseFailure as error:  # the database may come back, and the work then continues
             self._silence.update(format_silence(error), False)
             self.pause = MAX_POLL_SECONDS
         else:
@@ -125,19 +125,19 @@ class Progress:
         # These reads must cost the database little, however large the job is.
         self.pause = min(max(0.5, 20 * (time.monotonic() - start_time)), MAX_POLL_SECONDS)
 
-    def _find_lack(self, connection: Any, job: Any) -> str:
-        """Return the reason why no live worker can run the job (its row), or '' if a worker can or does."""
+    def _find_lack(self, connection: Connection, job: StoredJob) -> str:
+        """Return the reason why no live worker can run the job, or '' if a worker can or does."""
         if job.state not in OPEN:
             return ""
         lack = describe_lack(live_sessions(connection, self.settings.lease_seconds), job.pool)
         return "" if lack and any(job.id in job_ids for job_ids in jobs_held(connection).values()) else lack
 
-    def _describe_traffic(self, connection: Any) -> list[str]:
+    def _describe_traffic(self, connection: Connection) -> list[str]:
         """Return a line about the traffic of each endpoint that has requests in flight."""
         traffic = traffic_of(live_sessions(connection, self.settings.lease_seconds))
         return [f"{url}: {use.describe()}" for url, use in traffic.items() if use.in_flight]
 
-    def _notice_a_stall(self, connection: Any, figures: JobFigures, completed: tuple[int, int | None]) -> None:
+    def _notice_a_stall(self, connection: Connection, figures: JobFigures, completed: tuple[int, int | None]) -> None:
         """Print a line if no item has finished for long. `completed`: items of this job, and of the job it awaits."""
         job = figures.holder
         if completed != self._completed:

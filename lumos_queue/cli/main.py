@@ -107,11 +107,11 @@ def _describe_problem(error: Exception) -> str:
             return problem
         text = _describe_option(error, context) if hasattr(error, "possibilities") else f"{message().rstrip('.?')}. "
         return f"{text}See: {context.command_path if context else 'lumos'} --help"
-    if type(error).__module__ in ("sqlalchemy.exc", "sqlite3"):
-        from db.engine.errors import describe_failure
+    if isinstance(error, OSError):
+        return describe_os_error(error)
+    from db.engine.errors import describe_failure
 
-        return describe_failure(error)
-    return describe_os_error(error) if isinstance(error, OSError) else ""
+    return describe_failure(error)
 
 
 def _describe_option(error: Any, context: Any) -> str:

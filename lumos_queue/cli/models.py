@@ -11,7 +11,7 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from db.engine.connection import Connection
 
 Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model's name, JOB/NAME, or six or more characters of its digest.")
@@ -137,7 +137,7 @@ def _require_single(matches: list[Any], text: str) -> Any:
 
 
 def _require_stopped(connection: Connection, row: Any) -> None:
-    from db.models.states import OPEN
+    from db.kinds.states import OPEN
     from db.queries.jobs import find_job
     from lumos_queue.errors import SpecError
 

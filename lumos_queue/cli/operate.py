@@ -56,7 +56,7 @@ def worker(
     """Find work and do it on this host, until stopped."""
     import logging
 
-    from db.models.pools import POOLS
+    from db.kinds.pools import POOLS
     from lumos_queue.errors import unknown
     from lumos_queue.settings import read_settings
     from lumos_queue.util.display import LogFormatter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from sqlalchemy.exc import DBAPIError
+from lumos_queue.errors import DatabaseFailure
 
 REPORT_SECONDS = 60.0  #: between two lines about the same outage
 
@@ -36,7 +36,6 @@ class Outage:
         return f"{now - self._since:.0f} s"
 
 
-def format_silence(error: DBAPIError) -> str:
+def format_silence(failure: DatabaseFailure) -> str:
     """Return the line about a database that does not answer."""
-    problem = str(error.orig).strip().splitlines()[-1:]
-    return f"the database does not answer: {problem[0] if problem else type(error.orig).__name__}"
+    return f"the database does not answer: {failure.driver_message.splitlines()[-1]}"

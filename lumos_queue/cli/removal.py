@@ -6,10 +6,9 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.job_kinds import JobKind
-from db.models.states import ItemState
+from db.engine.connection import Connection
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import ItemState
 from db.queries.damage import find_damage
 from db.queries.jobs import find_job, get_job
 from db.queue.figures import progress, totals

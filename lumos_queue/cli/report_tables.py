@@ -10,8 +10,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from db.models.job_kinds import JobKind
-from db.models.states import JobState
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import JobState
 from db.queue.wait_reasons import PAUSED_BY_PERSON
 from lumos_queue.cli import output
 from lumos_queue.cli.again_tables import ADOPTED_ROWS, print_again

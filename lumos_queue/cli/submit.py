@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.jobs import show_reports

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from db.models.states import OPEN, JobState
+from db.kinds.states import OPEN, JobState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
@@ -34,9 +34,10 @@ def watch(
 
     Shows progress, time left, score so far, calls in flight, reasons for waits, and errors. Ctrl-C does not stop jobs.
     """
+    from db.queries.open_jobs import list_open_ids
     from lumos_queue.cli.job_selection import choose_jobs
     from lumos_queue.cli.watch_result import print_results, result_of
-    from lumos_queue.live.watched_jobs import WatchedJobs, open_jobs
+    from lumos_queue.live.watched_jobs import WatchedJobs
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database
 
@@ -44,7 +45,7 @@ def watch(
     with database(settings) as job_database:
         job_ids = choose_jobs(job_database, settings, jobs or (), where)
         with job_database.engine.connect() as connection:
-            if not job_ids and not open_jobs(connection):
+            if not job_ids and not list_open_ids(connection):
                 output.result({"jobs": []}, lambda _: output.show("No job is open. List them with: lumos jobs"))
                 return
         watched_jobs = WatchedJobs(settings, job_ids)
@@ -80,16 +81,15 @@ def _watch(database: Database, watched_jobs: WatchedJobs) -> bool:
 
 
 def _poll(database: Database, watched_jobs: WatchedJobs, lines: _Lines | None = None) -> None:
-    from sqlalchemy.exc import DBAPIError
-
     from lumos_queue.cli.outage import format_silence
+    from lumos_queue.errors import DatabaseFailure
 
     while not watched_jobs.ended:
         start_time = time.monotonic()
         try:
             with database.engine.connect() as connection:
                 watched_jobs.read(connection)
-        except DBAPIError as error:  # the database may come back
+        except DatabaseFailure as error:  # the database may come back
             watched_jobs.silence = format_silence(error)
         if lines:
             lines.print()

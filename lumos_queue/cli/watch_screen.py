@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
-from db.models.states import JobState
+from db.kinds.states import JobState
 from lumos_queue.cli.job_block import describe, format_remaining, format_score, job_block, job_head
 from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import measure_score

@@ -17,7 +17,7 @@ def workers(json: opt.Json = False) -> None:
     Also shows their pools, their GPUs (`not asked` before the first job of the pool gpu), their jobs, the number of
     items that they hold, and the rejected messages.
     """
-    from db.models.pools import describe_gpus
+    from db.kinds.pools import describe_gpus
     from db.queue.sessions import jobs_held, list_refused_messages, live_sessions
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.database import database

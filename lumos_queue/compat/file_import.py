@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from db.engine.connection import Database
-from db.models.job_kinds import JobKind
-from db.models.pools import Pool
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import Pool
 from db.queue.new_jobs import NewJob
 from db.queue.tags import UNNAMED, NameAndTags
 from db.transfer.imports import ImportedEpisode, store_episodes

@@ -10,7 +10,7 @@ from lumos_queue.records import Role
 _SHORT = Sampling(max_tokens=100, stop=())  #: as for the original's question answering tool and judge
 
 #: Roles of actions, judges and captions. They are greedy, because only the agent is evaluated.
-TOOL_ROLES = {
+TOOL_ROLES: dict[str, Sampling] = {
     Role.QA: _SHORT,
     Role.VQA: _SHORT,
     Role.JUDGE: _SHORT,

@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from db.models.job_kinds import JobKind
-from db.models.pools import Pool
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import Pool
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
 from lumos_queue.records import FeedbackStep, Outcome, Score, Task, TrainedModel, TrainingStep, Verdict

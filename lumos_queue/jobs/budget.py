@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from db.engine.connection import Database, open_database
@@ -37,7 +37,9 @@ class Meter:
 
     @classmethod
     @contextmanager
-    def open(cls, settings: Settings, prompt_price: float, completion_price: float, budget: float) -> Iterator[Meter]:
+    def open(
+        cls, settings: Settings, prompt_price: float, completion_price: float, budget: float
+    ) -> Generator[Meter, None, None]:
         """Yield a meter that has its own connection to the database. Prices: USD per million tokens. Budget: USD."""
         database = open_database(settings.database, settings.lease_seconds)
         try:

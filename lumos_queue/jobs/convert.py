@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from db.models.job_kinds import JobKind
-from db.models.pools import Pool
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import Pool
 from lumos_queue.actions.base import StatelessActions
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import FileDefinition
@@ -77,7 +77,7 @@ class ConvertContext:
     meter: Meter | None
     identities: tuple[Identity, ...]
     traffic: Mapping[str, AdmissionControl]  #: of the endpoint that can have a cap, by URL
-    drafts: Mapping[str, Draft] = field(default_factory=dict)  #: of waiting rows, by row
+    drafts: Mapping[str, Draft] = field(default_factory=dict[str, Draft])  #: of waiting rows, by row
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,13 +137,13 @@ class Convert:
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Convert:
-        fields = {name: field_value for name, field_value in value.items() if name != "benchmark"}
+        fields: dict[str, Any] = {name: field_value for name, field_value in value.items() if name != "benchmark"}
         fields.setdefault("prompt", _EARLIER_PROMPTS.get(fields["source"], ""))
         fields.setdefault("rules", _EARLIER_RULES)
         if fields.get("definition"):
             fields["definition"] = FileDefinition.from_json(fields["definition"])
-        sampling = {**fields["sampling"], "stop": tuple(fields["sampling"]["stop"])}
-        return cls(**{**fields, "sampling": Sampling(**sampling), "duplicates": tuple(fields["duplicates"])})
+        fields |= {"sampling": Sampling.from_json(fields["sampling"]), "duplicates": tuple(fields["duplicates"])}
+        return cls(**fields)
 
     def open_source(self) -> Benchmark:
         """Return the benchmark whose rows are converted, with the conversion's version of the rules.
@@ -159,7 +159,7 @@ class Convert:
         return {Role.TEACHER: prompt_head(prompt, self.subgoals, self.vision == "image")}
 
     @asynccontextmanager
-    async def open(self, settings: Settings) -> AsyncIterator[ConvertContext]:
+    async def open(self, settings: Settings) -> AsyncGenerator[ConvertContext, None]:
         source = self.open_source()
         async with AsyncExitStack() as stack:
             runs_actions = LEVELS.index(source.check_level) >= LEVELS.index(Level.EXECUTED)

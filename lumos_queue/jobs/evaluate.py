@@ -7,8 +7,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from db.models.job_kinds import JobKind
-from db.models.pools import Pool
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import Pool
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.checks import score_episode
 from lumos_queue.benchmarks.from_file.rubrics import prompt_head

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import lru_cache
 
@@ -26,7 +26,7 @@ class Images:
 
     @classmethod
     @contextmanager
-    def open(cls, settings: Settings) -> Iterator[Images]:
+    def open(cls, settings: Settings) -> Generator[Images, None, None]:
         images = cls(settings)
         try:
             yield images

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from db.models.job_kinds import JobKind
-from db.models.pools import Pool
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import Pool
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import FileDefinition
 from lumos_queue.benchmarks.registry import BENCHMARKS, open_benchmark
@@ -31,6 +31,7 @@ from lumos_queue.limits import Limits, limit_formulation
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Outcome, Role, Task
 from lumos_queue.settings import Settings
+from lumos_queue.util.argument_types import has_type
 
 UNSEEN = "--yes"  #: the approver of plans that no person saw
 
@@ -89,7 +90,7 @@ class Infer:
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> Infer:
         """Read a stored job. If it names no version of its formulation, the version is 1."""
-        values = {"formulation_version": 1, **value, "agent": Agent.from_json(value["agent"])}
+        values: dict[str, Any] = {"formulation_version": 1, **value, "agent": Agent.from_json(value["agent"])}
         if value.get("definition"):
             values["definition"] = FileDefinition.from_json(value["definition"])
         return cls(**values)
@@ -102,7 +103,7 @@ class Infer:
         return FORMULATIONS.load(self.formulation).prompt_prefixes(self._inform(self.agent))
 
     @asynccontextmanager
-    async def open(self, settings: Settings) -> AsyncIterator[InferContext]:
+    async def open(self, settings: Settings) -> AsyncGenerator[InferContext, None]:
         async with AsyncExitStack() as stack:
             endpoints: dict[str, Endpoint] = {}
             identities: list[Identity] = []
@@ -167,7 +168,7 @@ class Infer:
                 replies = PrefilledReplies(work.task.inputs)
                 perform, formulation = replies.prefill(perform), replies.watch(formulation)
             run = await run_episode(formulation, work.task, self.agent, journal, perform)
-        if not isinstance(run.outcome, Outcome):
+        if not has_type(run.outcome, Outcome):
             raise PluginFault(
                 f"the formulation '{self.formulation}' ends with {run.outcome!r:.80}: expected an lq.Outcome"
             )

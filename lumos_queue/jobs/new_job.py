@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from db.queue.new_jobs import NewJob
 from lumos_queue.benchmarks.registry import definition_of, open_benchmark, open_source
 from lumos_queue.commands import digest

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.actions.ranking.registry import RANKERS, split_ranker
 from lumos_queue.benchmarks.registry import BENCHMARKS, definition_of, find_registered_name
 from lumos_queue.domains.registry import DOMAINS
@@ -16,7 +17,7 @@ from lumos_queue.training.recipes.registry import RECIPES
 from lumos_queue.util.plugins import Plugin, entry_points_of, is_dotted
 
 
-def find_plugins(kind: JobKind, spec: dict[str, Any]) -> list[Plugin]:
+def find_plugins(kind: str, spec: dict[str, Any]) -> list[Plugin]:
     """Return this process's plug-ins that a stored request names, sorted by group and name.
 
     Raises SpecError for a plug-in that is missing, or that this process may not import.
@@ -29,7 +30,7 @@ def find_plugins(kind: JobKind, spec: dict[str, Any]) -> list[Plugin]:
     return [plugins_by_key[key] for key in sorted(plugins_by_key)]
 
 
-def _of_episodes(kind: JobKind, request: dict[str, Any]) -> Iterator[Plugin | None]:
+def _of_episodes(kind: str, request: dict[str, Any]) -> Iterator[Plugin | None]:
     name = request.get("source") if kind == JobKind.CONVERT else request.get("benchmark")
     if name and definition_of(request) is None:
         name = find_registered_name(name)
@@ -38,18 +39,20 @@ def _of_episodes(kind: JobKind, request: dict[str, Any]) -> Iterator[Plugin | No
             yield DOMAINS.plugin(BENCHMARKS.load(name).domain)
     if request.get("formulation"):
         yield FORMULATIONS.plugin(request["formulation"])
-    agent = request.get("agent") or {}
+    agent: dict[str, Any] = request.get("agent") or {}
     if agent.get("domain"):
         yield DOMAINS.plugin(agent["domain"])
-    for url in (*agent.get("roles", {}).values(), request.get("teacher")):
+    roles: dict[str, str] = agent.get("roles", {})
+    for url in (*roles.values(), request.get("teacher")):
         if url:
             yield plugin_of(url)
-    if ranker := agent.get("tools", {}).get("ranker"):
+    tools: dict[str, Any] = agent.get("tools", {})
+    if ranker := tools.get("ranker"):
         yield RANKERS.plugin(split_ranker(ranker)[0])
 
 
-def plugins_of(job: Any) -> list[Plugin]:
-    """Return the plug-ins of this process that a stored job (its row) needs, even if their code differs from the job's.
+def plugins_of(job: StoredJob) -> list[Plugin]:
+    """Return the plug-ins of this process that a stored job needs, even if their code differs from the job's.
 
     Raises SpecError for a missing plug-in.
     """
@@ -62,8 +65,10 @@ def plugins_of(job: Any) -> list[Plugin]:
     return find_plugins(job.kind, job.spec)
 
 
-def check_plugins(job: Any, remedy: str = "accept the installed code: lumos resume {job} --accept-plugin") -> None:
-    """Raise SpecError unless this process has the same plug-ins as those with which a job (its row) was submitted.
+def check_plugins(
+    job: StoredJob, remedy: str = "accept the installed code: lumos resume {job} --accept-plugin"
+) -> None:
+    """Raise SpecError unless this process has the same plug-ins as those with which a job was submitted.
 
     Jobs of earlier versions name no plug-ins; for them it is enough that the plug-ins exist. `remedy`: what a person
     can do instead of installing the same plug-in.

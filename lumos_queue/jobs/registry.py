@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, is_dataclass
 from typing import Any, Protocol, get_type_hints
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from db.queries.damage import find_gaps, find_spec_damage
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job

@@ -7,23 +7,21 @@ that no recorded model call is repeated.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
-
 from db.engine.connection import Database
 from db.engine.lazy_database import LazyDatabase
 from db.journal.artifacts import copy_names
-from db.models import Item
-from db.models.states import OPEN, JobState
+from db.kinds.states import OPEN, JobState
 from db.queries.filters import parse_where
-from db.queries.jobs import find_job
+from db.queries.jobs import find_job, get_job_of_item
 from db.queries.trajectories import StoredEpisode, stream_episodes
 from db.queue.datasets import NewDataset, load_tasks
 from db.queue.new_jobs import create_job
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.commands import digest
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.model_folder import identity
@@ -49,7 +47,7 @@ class Rollouts:
 
     @classmethod
     @contextmanager
-    def open(cls, settings: Settings) -> Iterator[Rollouts]:
+    def open(cls, settings: Settings) -> Generator[Rollouts, None, None]:
         rollouts = cls(settings)
         try:
             yield rollouts
@@ -66,7 +64,7 @@ class Rollouts:
     def _gather(self, recipe: Rltf, window: Window, item: int) -> dict[str, Any]:
         database = self._database.get()
         with database.engine.connect() as connection:
-            training_job = _job_of(connection, item)
+            training_job = get_job_of_item(connection, item)
         evaluate = self._evaluation(database, recipe, window)
         job = self._request(database, recipe, evaluate, window["rows"], training_job)
         with database.engine.connect() as connection:
@@ -103,7 +101,7 @@ class Rollouts:
         return Evaluate(replace(infer, agent=agent, dataset=dataset, samples=recipe.spec.samples, limit=0, seed=seed))
 
     def _request(
-        self, database: Database, recipe: Rltf, evaluate: Evaluate, rows: Sequence[int], training_job: Row[Any]
+        self, database: Database, recipe: Rltf, evaluate: Evaluate, rows: Sequence[int], training_job: StoredJob
     ) -> str:
         """Store the evaluation as a job if it is new. Return the job's id."""
         infer = evaluate.infer
@@ -133,18 +131,13 @@ class Rollouts:
         return create_job(database, new, dataset, samples=infer.samples)[0]
 
 
-def _job_of(connection: Connection, item: int) -> Row[Any]:
-    job = connection.execute(select(Item.job).where(Item.id == item)).scalar_one()
-    row = find_job(connection, job)
-    assert row is not None, "its item is claimed"
-    return row
-
-
 def _read(
-    database: Database, recipe: Rltf, evaluate: Evaluate, row: Row[Any], training_job: str
+    database: Database, recipe: Rltf, evaluate: Evaluate, row: StoredJob, training_job: str
 ) -> list[dict[str, Any]]:
     """Return the rollouts as JSON, in the order of their items. Raises NeedsAttention if a reward is missing."""
-    rollouts, unjudged_names, failed_names = [], [], []
+    rollouts: list[tuple[int, dict[str, Any]]] = []
+    unjudged_names: list[str] = []
+    failed_names: list[str] = []
     benchmark = evaluate.infer.open_benchmark()
     for episode in stream_episodes(database, parse_where(f"job={row.id}")):
         if episode.ending == Ending.INFRA_ERROR:  # its score is that of a wrong answer, but the plan is not at fault
@@ -176,7 +169,7 @@ def _asks(evaluate: Evaluate, episode: StoredEpisode, roles: Sequence[str]) -> l
     """Return the model calls of the trained roles in an episode as JSON."""
     infer = evaluate.infer
     results = {(step.position, step.branch): step.result for step in episode.steps}
-    calls = []
+    calls: list[dict[str, Any]] = []
     for ask, completion in replay_asks(infer.generator(), episode.task, infer.agent, results):
         if ask.role in roles and completion.text and completion.finish_reason != FinishReason.GIVEN:
             calls.append(

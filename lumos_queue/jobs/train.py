@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from db.models.job_kinds import JobKind
-from db.models.pools import Pool
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import Pool
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
 from lumos_queue.errors import DivergedFit, InfrastructureError, LumosError, SpecError
@@ -50,7 +50,7 @@ class TrainContext:
     folder: Path  #: working folder of each child
     rollouts: Rollouts | None = None  #: of a recipe that learns from rollouts
     identities: tuple[Identity, ...] = ()
-    traffic: Mapping[str, AdmissionControl] = field(default_factory=dict)
+    traffic: Mapping[str, AdmissionControl] = field(default_factory=dict[str, AdmissionControl])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Train:
         return self.recipe.windows()
 
     @asynccontextmanager
-    async def open(self, settings: Settings) -> AsyncIterator[TrainContext]:
+    async def open(self, settings: Settings) -> AsyncGenerator[TrainContext, None]:
         with Rollouts.open(settings) if isinstance(self.recipe, Rltf) else nullcontext() as rollouts:
             yield TrainContext(empty_folder(settings.home), rollouts)
 

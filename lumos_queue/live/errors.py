@@ -6,10 +6,9 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, func, select
-
-from db.models import EpisodeRow
+from db.engine.connection import Connection
 from db.queries.jobs import problems
+from db.queries.results import list_latest_failures
 from lumos_queue.records import Ending
 from lumos_queue.util.similar_messages import MAX_TEXT, alike_key, short_line
 
@@ -47,15 +46,8 @@ class ErrorReader:
 
 def _read_unanswered(connection: Connection, job: str) -> list[ErrorGroup]:
     """Return the groups of episodes without an answer, the latest first."""
-    text = func.substr(EpisodeRow.message, 1, MAX_TEXT)
-    rows = connection.execute(
-        select(EpisodeRow.ending, text, func.count())
-        .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", Ending.ANSWERED.value)))
-        .group_by(EpisodeRow.ending, text)
-        .order_by(func.max(EpisodeRow.finished_at).desc())
-        .limit(10 * MAX_GROUPS)
-    )
-    return _merge_alike([ErrorGroup(*row) for row in rows])[:MAX_GROUPS]
+    failures = list_latest_failures(connection, job, MAX_TEXT, 10 * MAX_GROUPS)
+    return _merge_alike([ErrorGroup(*failure) for failure in failures])[:MAX_GROUPS]
 
 
 def _merge_alike(groups: list[ErrorGroup]) -> list[ErrorGroup]:

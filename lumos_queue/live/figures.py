@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.job_kinds import JobKind
-from db.models.states import OPEN, ItemState
+from db.engine.connection import Connection
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import OPEN, ItemState
 from db.queue.figures import Totals, count_endings, progress, seconds_by_phase, sum_running_scores, totals
 from db.queue.schedule import find_awaited
 from db.queue.training_steps import list_feedback

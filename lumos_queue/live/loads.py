@@ -6,11 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, select
-
-from db.models import JobRow
-from db.models.states import OPEN, JobState
-from db.queries.damage import sound_jobs
+from db.engine.connection import Connection
+from db.queries.open_jobs import OpenJob, list_open_jobs
 from db.queue.sessions import traffic_of
 from db.queue.shares import list_caps
 from lumos_queue.endpoints.traffic import Traffic
@@ -35,7 +32,7 @@ class OpenWork:
     """The open jobs by endpoint, and those that wait."""
 
     jobs: dict[str, list[str]] = field(default_factory=dict)  #: ids by endpoint, in the order of the jobs
-    waiting: list[Any] = field(default_factory=list)  #: rows of jobs that wait
+    waiting: list[OpenJob] = field(default_factory=list)  #: jobs that wait
     has_more: bool = False  #: whether there are further jobs
 
 
@@ -49,14 +46,12 @@ def read_loads(connection: Connection, urls: Iterable[str], sessions: Sequence[A
 
 def read_open_work(connection: Connection, limit: int) -> OpenWork:
     """Return the endpoints and the waits of at most `limit` open jobs, the newest first."""
-    names = (JobRow.id, JobRow.spec, JobRow.state, JobRow.waiting, JobRow.not_before_at)
-    query = select(*names).where(JobRow.state.in_((*OPEN, JobState.CANCELLING)))
-    rows = connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id).limit(limit + 1)).all()
-    work = OpenWork(has_more=len(rows) > limit)
-    for row in sound_jobs(rows[:limit]):
-        for url in dict.fromkeys(roles_of(row.spec).values()):
+    jobs, has_more = list_open_jobs(connection, limit)
+    work = OpenWork(has_more=has_more)
+    for job in jobs:
+        for url in dict.fromkeys(roles_of(job.spec).values()):
             if not url.startswith(IN_PROCESS):
-                work.jobs.setdefault(url, []).append(row.id)
-        if row.waiting:
-            work.waiting.append(row)
+                work.jobs.setdefault(url, []).append(job.id)
+        if job.waiting:
+            work.waiting.append(job)
     return work

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from db.models.pools import describe_lack
-from db.models.states import OPEN, ItemState, JobState
+from db.kinds.pools import describe_lack
+from db.kinds.states import OPEN, ItemState, JobState
 from db.queue.approval_waits import HOW, describe_awaiting
 from db.queue.job_changes import PAUSED_BY_PERSON
 from lumos_queue.live.figures import JobFigures

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, select
-
-from db.engine.connection import clock
-from db.models import JobRow
-from db.models.states import OPEN, JobState
+from db.engine.connection import Connection, clock
+from db.kinds.states import JobState
 from db.queries.jobs import find_job
+from db.queries.open_jobs import list_open_ids
 from db.queue.sessions import jobs_held, live_sessions
 from lumos_queue.live.errors import ErrorGroup, ErrorReader
 from lumos_queue.live.figures import JobFigures, read_figures
@@ -79,10 +77,10 @@ class WatchedJobs:
         return text + (f", {silent:,} silent" if silent else "")
 
     def read(self, connection: Connection) -> None:
-        """Update all jobs, workers and loads. Raises DBAPIError if the database does not answer."""
+        """Update all jobs, workers and loads. Raises DatabaseFailure if the database does not answer."""
         if self._all:
             known_ids = {watched_job.id for watched_job in self.jobs}
-            self.jobs += [WatchedJob(job) for job in open_jobs(connection) if job not in known_ids]
+            self.jobs += [WatchedJob(job) for job in list_open_ids(connection) if job not in known_ids]
         self.workers = live_sessions(connection, self._settings.lease_seconds)
         self.held, moment = jobs_held(connection), clock(connection)
         for watched_job in self.jobs:
@@ -111,9 +109,3 @@ class WatchedJobs:
             for url in roles_of(watched_job.figures.row.spec).values()
         )
         return read_loads(connection, urls, self.workers, self._settings)
-
-
-def open_jobs(connection: Connection) -> list[str]:
-    """Return the ids of jobs that are open or being cancelled, the oldest first."""
-    query = select(JobRow.id).where(JobRow.state.in_((*OPEN, JobState.CANCELLING))).order_by(JobRow.created_at)
-    return list(connection.execute(query).scalars())

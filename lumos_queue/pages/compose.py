@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
-from db.engine.connection import clock
+from db.engine.connection import Connection, clock
 from lumos_queue.pages.blocks import Block, Document, Section
 from lumos_queue.pages.limits import LEVELS, PageLimits
 from lumos_queue.pages.material import Material, Prices, read_material

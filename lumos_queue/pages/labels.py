@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
+from db.queries.job_endpoints import load_served_models
 from lumos_queue.pages.limits import shorten
 from lumos_queue.reports.differences import describe_differences, differences
-from lumos_queue.reports.model_names import load_served_models, models_of, name_models
+from lumos_queue.reports.model_names import models_of, name_models
 
 TOLD = 2  #: number of differences in a label
 MAX_LABEL, MAX_NAME = 40, 80  #: characters of a label, and of names

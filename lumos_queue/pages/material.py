@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, select
-
-from db.models import JobTag
-from db.models.job_kinds import JobKind
+from db.engine.connection import Connection
+from db.kinds.job_kinds import JobKind
 from db.queries.job_endpoints import endpoints_of
 from db.queries.jobs import problems
 from db.queries.outcomes import Throughput, action_errors, count_outcomes, throughput
+from db.queue.tags import tags_of
 from lumos_queue.pages.labels import JobLabel, label_jobs
 from lumos_queue.papers.published_figures import PublishedFigure, list_published_figures
 from lumos_queue.reports.report import make_report
@@ -85,12 +84,11 @@ def read_material(
 
 def _read_job(connection: Connection, job: Any, label: JobLabel, buckets: int, by: Sequence[str]) -> JobMaterial:
     report, has_episodes = make_report(connection, job, by), job.kind != JobKind.TRAIN
-    tags = connection.execute(select(JobTag.key, JobTag.value).where(JobTag.job == job.id).order_by(JobTag.key))
     return JobMaterial(
         row=job,
         called=label,
         report=report,
-        tags=dict(tags.all()),
+        tags=tags_of(connection, [job.id]).get(job.id, {}),
         endpoints=endpoints_of(connection, job.id),
         outcomes=count_outcomes(connection, job.id, report.get("metric", "")) if has_episodes else (),
         errors=action_errors(connection, job.id) if has_episodes else (),

@@ -9,10 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.job_kinds import JobKind
-from db.models.states import JobState
+from db.engine.connection import Connection
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import JobState
 from db.queries.job_endpoints import endpoints_of_kind
 from db.queries.jobs import jobs_of_kind
 from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queries.results import values_by_metric
 from db.queries.tasks import load_keyed_tasks
 from lumos_queue.benchmarks.registry import open_benchmark

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.states import JobState
+from db.engine.connection import Connection
+from db.kinds.states import JobState
 from db.queries.results import values_by_metric
 from db.queries.tasks import load_keyed_tasks, load_task_rows
 from db.queue.figures import score_versions

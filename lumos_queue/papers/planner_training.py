@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queue.datasets import load_tasks
 from lumos_queue.benchmarks.openagi.described_tasks import find_described_tasks
 from lumos_queue.benchmarks.openagi.rows import NAME

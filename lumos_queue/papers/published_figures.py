@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.job_kinds import JobKind
+from db.engine.connection import Connection
+from db.kinds.job_kinds import JobKind
 from db.queries.job_endpoints import endpoints_of
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.comparison import EvaluationScores, paper_figure

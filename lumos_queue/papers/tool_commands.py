@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from db.models.states import JobState
+from db.kinds.states import JobState
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.papers.tool_matching import ToolEvaluation, ToolJobs
 from lumos_queue.papers.tool_results import ToolMethod, ToolRow, ToolTable

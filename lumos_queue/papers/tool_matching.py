@@ -12,9 +12,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.states import JobState
+from db.engine.connection import Connection
+from db.kinds.states import JobState
 from db.queries.tool_figures import origins
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.formulations.base import Formulation, version_of

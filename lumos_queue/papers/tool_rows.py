@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queries.tool_figures import costs, tool_calls
 from lumos_queue.papers.judgements import Judgements, read_judgements
 from lumos_queue.papers.model import number

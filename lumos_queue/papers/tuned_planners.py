@@ -14,9 +14,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.job_kinds import JobKind
+from db.engine.connection import Connection
+from db.kinds.job_kinds import JobKind
 from db.queries.jobs import jobs_of_kind
 from db.queue.training_steps import list_models
 from lumos_queue.endpoints.model_folder import digest_of_merged

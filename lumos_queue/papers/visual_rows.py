@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.states import JobState
+from db.engine.connection import Connection
+from db.kinds.states import JobState
 from db.queries.results import values_by_metric
 from db.queries.tasks import load_keyed_tasks
 from lumos_queue.actions.experts.options import ALL, DEFAULT

@@ -15,14 +15,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.job_kinds import JobKind
+from db.engine.connection import Connection
+from db.kinds.job_kinds import JobKind
+from db.queries.conversion import ConvertedRow, list_converted_rows
 from db.queries.jobs import jobs_of_kind
 from lumos_queue.downloads.catalogue import can_verify
 from lumos_queue.papers.figures import TABLE_4, Converted
 from lumos_queue.records import MODULES, Role
-from lumos_queue.reports.conversion import ConvertedRow, list_converted_rows
 from lumos_queue.row_origins.origins import STATED_REMARK, UNVERIFIED, RowOrigin, RowState, read_row_origins
 
 SPLIT = "train"
@@ -49,7 +48,8 @@ class Yield:
         return sum(row.judged and row.rejected.isdisjoint(modules) for row in self.rows)
 
     def figures(self) -> dict[str, Any]:
-        turns = [row.turns for row in self.rows if row.judged and Role.PLANNER not in row.rejected]
+        # The planner replies once for each subgoal, and once to stop.
+        turns = [row.subgoals + 1 for row in self.rows if row.judged and Role.PLANNER not in row.rejected]
         ways = {"teacher" if job.spec.get("teacher") else "by rule" for job in self.jobs}
         return {
             "job": ", ".join(job.id for job in self.jobs),

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.transfer.adopt import find_adopted
 from lumos_queue.reports.totals import totals_as_json
 

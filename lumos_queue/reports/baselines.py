@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queue.baselines import keep_baselines, load_baselines, tasks_of
 from db.queue.job_tasks import JobTasks
 from lumos_queue.benchmarks.base import Benchmark

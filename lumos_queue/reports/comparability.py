@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.job_kinds import RUNS, JobKind
-from db.models.states import ItemState
+from db.engine.connection import Connection
+from db.kinds.job_kinds import RUNS, JobKind
+from db.kinds.states import ItemState
 from db.queue.equal_tasks import have_equal_tasks
 from db.queue.figures import count_scores, progress
 from lumos_queue.benchmarks.registry import definition_of

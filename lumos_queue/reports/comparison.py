@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.states import ItemState
+from db.engine.connection import Connection
+from db.kinds.states import ItemState
+from db.queries.job_endpoints import load_served_models
 from db.queries.pairs import Pairs, count_common
 from db.queue.figures import count_endings, count_scores, progress, score_versions, seconds_by_phase, totals
 from lumos_queue.errors import SpecError
@@ -21,7 +21,6 @@ from lumos_queue.reports.comparability import COMMON, choose_metric, find_open, 
 from lumos_queue.reports.differences import differences
 from lumos_queue.reports.field_groups import Groups, split_tasks
 from lumos_queue.reports.field_scores import adjust_groups, compare_by_fields
-from lumos_queue.reports.model_names import load_served_models
 from lumos_queue.reports.pair_figures import measure_pairs
 from lumos_queue.reports.scores import job_scores
 from lumos_queue.reports.task_choice import remark_on_choice

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from db.models.states import ItemState, JobState
+from db.kinds.states import ItemState, JobState
 from db.queue.wait_reasons import PAUSED_BY_PERSON
 from lumos_queue.records import Ending
 

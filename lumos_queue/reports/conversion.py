@@ -9,15 +9,13 @@ level.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, distinct, exists, func, select
-
-from db.models import CompletionRow, EpisodeRow, Item, SubgoalRow, TaskRow, VerdictRow
+from db.engine.connection import Connection
+from db.queries.conversion import average_subgoals, count_judged, count_levels, count_rejected, count_verdicts
 from lumos_queue.conversion.verdicts import VERDICTS
 from lumos_queue.rationales.reasons import REASONS
-from lumos_queue.records import LEVELS, MODULES, Ending, Role
+from lumos_queue.records import LEVELS, MODULES
 from lumos_queue.reports.conversion_outcomes import count_outcomes, total_outcomes
 from lumos_queue.reports.cost import cost_figures
 from lumos_queue.reports.remarks import remarks
@@ -26,8 +24,8 @@ from lumos_queue.reports.wall_time import wall_seconds
 
 def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
     """Return the part of a conversion's report that other jobs do not have."""
-    rejections = _count_rejected(connection, job.id)
-    judged_rows = _count(connection, *_is_judged(job.id))
+    rejected_rows, (judged_rows, asked_again) = count_rejected(connection, job.id), count_judged(connection, job.id)
+    rejections = rejected_rows.by_module | {"both": rejected_rows.rows}
     accepted_rows = {name: judged_rows - rejections.get(name, 0) for name in (*MODULES, "both")}
     levels, verdicts = _levels(connection, job.id), _verdicts(connection, job.id)
     report: dict[str, Any] = {
@@ -40,40 +38,15 @@ def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
         "verdicts": verdicts,
         "average_turns": _average_turns(connection, job.id),
         "remarks": remarks(job.spec, judged_rows, verdicts),
-        "outcomes": (outcomes := count_outcomes(connection, job, _is_judged(job.id), levels)),
+        "outcomes": (outcomes := count_outcomes(connection, job, levels)),
         "outcome_totals": total_outcomes(outcomes),
     }
     if job.spec.get("teacher"):
         report |= cost_figures(connection, job)
         if job.spec.get("vision"):
             report["vision"] = job.spec["vision"]
-        report["reasks"] = _count(connection, *_is_judged(job.id), EpisodeRow.calls > 1)
+        report["reasks"] = asked_again
     return report
-
-
-def _is_judged(job: str) -> tuple[ColumnElement[bool], ...]:
-    """Return conditions for the episodes that were judged: those that ended, but not with infra_error."""
-    return (EpisodeRow.job == job, EpisodeRow.ending.not_in(("", Ending.INFRA_ERROR)))
-
-
-def _count(connection: Connection, *conditions: Any) -> int:
-    return connection.execute(select(func.count()).select_from(EpisodeRow).where(*conditions)).scalar_one()
-
-
-def _count_rejected(connection: Connection, job: str) -> dict[str, int]:
-    """Count the rows rejected for each module, and as 'both' the rows rejected for at least one module."""
-    query = (
-        select(VerdictRow.module, func.count(distinct(VerdictRow.episode)))
-        .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
-        .where(*_is_judged(job), VerdictRow.rejects)
-    )
-    by_module = {module: rows for module, rows in connection.execute(query.group_by(VerdictRow.module))}
-    either = connection.execute(
-        select(func.count(distinct(VerdictRow.episode)))
-        .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
-        .where(*_is_judged(job), VerdictRow.rejects)
-    ).scalar_one()
-    return by_module | {"both": either}
 
 
 def _speed(connection: Connection, job: Any, judged_rows: int) -> float | None:
@@ -84,13 +57,7 @@ def _speed(connection: Connection, job: Any, judged_rows: int) -> float | None:
 
 def _levels(connection: Connection, job: str) -> dict[str, int]:
     """Count the rows accepted for both modules by check level, the strongest first."""
-    is_rejected = exists().where(VerdictRow.episode == EpisodeRow.id, VerdictRow.rejects)
-    rows = connection.execute(
-        select(EpisodeRow.level, func.count())
-        .where(*_is_judged(job), EpisodeRow.level != "", ~is_rejected)
-        .group_by(EpisodeRow.level)
-    )
-    counts = {level: count for level, count in rows}
+    counts = count_levels(connection, job)
     return {level: counts[level] for level in reversed(LEVELS) if level in counts}
 
 
@@ -112,17 +79,11 @@ def _at_least(levels: dict[str, int], rows: int, accepted_rows: int) -> dict[str
 
 def _verdicts(connection: Connection, job: str) -> list[dict[str, Any]]:
     """Count the rows by filter and module, the most frequent filter first."""
-    row_count = func.count()
-    rows = connection.execute(
-        select(VerdictRow.name, VerdictRow.rejects, VerdictRow.module, row_count)
-        .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
-        .where(*_is_judged(job))
-        .group_by(VerdictRow.name, VerdictRow.rejects, VerdictRow.module)
-    )
     filters: dict[str, dict[str, Any]] = {}
-    for name, rejects, module, count in rows:
-        filters.setdefault(name, _describe_filter(name, bool(rejects)))[module] = count
-    return sorted(filters.values(), key=lambda verdict: (-max(verdict[module] for module in MODULES), verdict["name"]))
+    for verdict in count_verdicts(connection, job):
+        figures = filters.setdefault(verdict.name, _describe_filter(verdict.name, verdict.rejects))
+        figures[verdict.module] = verdict.rows
+    return sorted(filters.values(), key=lambda figures: (-max(figures[module] for module in MODULES), figures["name"]))
 
 
 def _describe_filter(name: str, rejects: bool) -> dict[str, Any]:
@@ -130,64 +91,7 @@ def _describe_filter(name: str, rejects: bool) -> dict[str, Any]:
     return {"name": name, "meaning": meaning, "rejects": rejects, **dict.fromkeys(MODULES, 0)}
 
 
-@dataclass(frozen=True, slots=True)
-class ConvertedRow:
-    """The result of a conversion for a row. `rejected` are the modules whose training row a verdict rejects."""
-
-    row: str
-    question: str
-    judged: bool  #: whether its episode ended in a judgement
-    rejected: frozenset[str]
-    turns: int
-
-
-def list_converted_rows(connection: Connection, job: str) -> list[ConvertedRow]:
-    """Return all rows of a conversion in order, also those that are not judged."""
-    rejections: dict[int, set[str]] = {}
-    query = select(VerdictRow.episode, VerdictRow.module).join(EpisodeRow, EpisodeRow.id == VerdictRow.episode)
-    for episode, module in connection.execute(query.where(*_is_judged(job), VerdictRow.rejects)):
-        rejections.setdefault(episode, set()).add(module)
-    counts = connection.execute(select(EpisodeRow.id, _subgoals()).where(*_is_judged(job)))
-    subgoals = {episode: count for episode, count in counts}
-    rows = connection.execute(
-        select(Item.id, TaskRow.row, TaskRow.question)
-        .join(TaskRow, TaskRow.id == Item.task)
-        .where(Item.job == job)
-        .order_by(Item.ordinal)
-    )
-    return [
-        ConvertedRow(row, question, item in subgoals, frozenset(rejections.get(item, ())), subgoals.get(item, 0) + 1)
-        for item, row, question in rows
-    ]
-
-
 def _average_turns(connection: Connection, job: str) -> float | None:
     """Return the average turns of the rows accepted for the planner; None if there are none."""
-    rejected_episodes = select(VerdictRow.episode).where(VerdictRow.module == Role.PLANNER, VerdictRow.rejects)
-    mean = connection.execute(
-        select(func.avg(_subgoals()))
-        .select_from(EpisodeRow)
-        .where(*_is_judged(job), EpisodeRow.id.not_in(rejected_episodes))
-    ).scalar()
-    return None if mean is None else round(float(mean) + 1, 3)
-
-
-def _subgoals() -> Any:
-    """Return the SQL expression for an annotation's number of subgoals, counted after the teacher's last reply."""
-    conditions = (CompletionRow.episode == EpisodeRow.id, CompletionRow.attempt == EpisodeRow.attempt)
-    last = (
-        select(func.max(CompletionRow.position))
-        .where(*conditions, CompletionRow.role == Role.TEACHER)
-        .correlate(EpisodeRow)
-        .scalar_subquery()
-    )
-    return (
-        select(func.count())
-        .where(
-            SubgoalRow.episode == EpisodeRow.id,
-            SubgoalRow.attempt == EpisodeRow.attempt,
-            SubgoalRow.position > func.coalesce(last, -1),
-        )
-        .correlate(EpisodeRow)
-        .scalar_subquery()
-    )
+    mean = average_subgoals(connection, job)
+    return None if mean is None else round(mean + 1, 3)

@@ -7,14 +7,12 @@ because a teacher may still convert it, and otherwise *rejected*.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, exists, select
-from sqlalchemy.orm import aliased
-
-from db.models import EpisodeRow, VerdictRow
+from db.engine.connection import Connection
+from db.queries.conversion import list_notes, list_rejections
 from lumos_queue.conversion.verdicts import VERDICTS
 from lumos_queue.scoring.annotation_strata import NO_NOTE, name_notes, name_rule
 
@@ -29,19 +27,14 @@ class RowOutcome(StrEnum):
     REJECTED = "rejected"
 
 
-def count_outcomes(
-    connection: Connection, job: Any, conditions: Sequence[Any], levels: Mapping[str, int]
-) -> list[dict[str, Any]]:
+def count_outcomes(connection: Connection, job: Any, levels: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return the rows of a conversion by outcome, level, rule and note, in this order; each judged row counts once.
 
-    `conditions` select the judged episodes, and `levels` has the accepted rows by check level. The rule of an accepted
-    row is that of its stratum in an audit (annotation_strata.name_rule), and its note the verdicts that reject nothing.
-    The rule of another row is the verdict that rejects it: the first in the order of VERDICTS if there are several.
+    `levels` has the accepted rows by check level. The rule of an accepted row is that of its stratum in an audit
+    (annotation_strata.name_rule), and its note the verdicts that reject nothing. The rule of another row is the verdict
+    that rejects it: the first in the order of VERDICTS if there are several.
     """
-    rejections = _names_by_episode(connection, VerdictRow.rejects, *conditions)
-    rejection = aliased(VerdictRow)  # the query below joins the same table
-    is_accepted = ~exists().where(rejection.episode == EpisodeRow.id, rejection.rejects)
-    notes = _names_by_episode(connection, ~VerdictRow.rejects, is_accepted, EpisodeRow.level != "", *conditions)
+    rejections, notes = list_rejections(connection, job.id), list_notes(connection, job.id)
     rule = name_rule(job.origin, job.spec)
     noted = Counter((level, name_notes(names)) for level, names in notes)
     plain = Counter(dict(levels))
@@ -71,20 +64,6 @@ def total_outcomes(outcomes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     for group in outcomes:
         totals[group["outcome"]] += group["rows"]
     return totals
-
-
-def _names_by_episode(connection: Connection, *conditions: Any) -> list[tuple[str, set[str]]]:
-    """Return (level, names of the verdicts that meet the conditions) of each episode that has such a verdict."""
-    rows = connection.execute(
-        select(EpisodeRow.id, EpisodeRow.level, VerdictRow.name)
-        .join(VerdictRow, VerdictRow.episode == EpisodeRow.id)
-        .where(*conditions)
-        .distinct()
-    )
-    names: dict[int, tuple[str, set[str]]] = {}
-    for episode, level, name in rows:
-        names.setdefault(episode, (level, set()))[1].add(name)
-    return list(names.values())
 
 
 _POSITIONS = {name: position for position, name in enumerate(VERDICTS)}

@@ -49,7 +49,7 @@ _PLAIN = frozenset(
 _FOLLOWS = {"weights": ("model", *_ROLES), "rows": ("benchmark", "split"), "formulation_version": ("formulation",)}
 _SHORT = 12  #: characters of a digest
 
-#: The model that a server reported, by job and by address (model_names.load_served_models).
+#: The model that a server reported, by job and by address (db.queries.job_endpoints.load_served_models).
 Told = Mapping[str, Mapping[str, str]]
 
 

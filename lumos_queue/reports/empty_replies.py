@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queries.empty_replies import EmptyReplies, count_empty_replies
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.records import Role

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
-from sqlalchemy import Connection, func, select
-
-from db.models import EpisodeRow, ToolCallRow
+from db.engine.connection import Connection
+from db.queries.plans import count_expert_runs
 from lumos_queue.actions.experts.options import ALL, describe_backend
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.reports.expert_runs import EXPERT
@@ -22,15 +20,7 @@ def expert_backends(connection: Connection, job: Any) -> dict[str, Any]:
     tools = agent.get("tools", {})
     if ALL not in tools:
         return {}
-    name = ToolCallRow.arguments["expert"].as_string()
-    rows = connection.execute(
-        select(name, func.count())
-        .join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
-        .where(EpisodeRow.job == job.id, EpisodeRow.ending != "", EpisodeRow.attempt == ToolCallRow.attempt)
-        .where(ToolCallRow.tool == EXPERT)
-        .group_by(name)
-    ).all()
-    counts = Counter({str(expert): runs for expert, runs in rows})
+    counts = count_expert_runs(connection, job.id, EXPERT)
     names = ("backend", "fidelity")
     experts = {
         expert: dict(zip(names, map(str, describe_backend(expert, tools)), strict=True)) | {"runs": counts[expert]}

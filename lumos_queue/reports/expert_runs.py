@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from sqlalchemy import Connection, func, select
-
+from db.engine.connection import Connection
 from db.journal.tool_calls import list_accepted_calls
-from db.models import EpisodeRow, SubgoalRow
+from db.queries.plans import count_plan_steps
 from lumos_queue.experts.parsing import UNBALANCED
 from lumos_queue.formulations.plan_reading import UNRESOLVED
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -38,25 +37,12 @@ def expert_runs(connection: Connection, job: Any) -> dict[str, Any]:
             samples += len(value.get("items", ()))
             problems.update(str(problem).partition(":")[0] for problem in value.get("problems", {}).values())
     without_value = dict(sorted(problems.items()))
+    steps = count_plan_steps(connection, job.id, UNRESOLVED, UNBALANCED)
     return {
         "expert_runs": {
             "runs": dict(sorted(runs.items())),
             "failed": dict(sorted(failures.items())),
             "samples": {"n": samples, "without_value": without_value},
         },
-        "plan_steps": _count_steps(connection, job.id),
+        "plan_steps": {"n": steps.n, "unresolved": steps.unresolved},
     }
-
-
-def _count_steps(connection: Connection, job: str) -> dict[str, int]:
-    """Count the steps of the plans that could be read, and the steps that name no expert."""
-    is_unresolved = SubgoalRow.text.contains(UNRESOLVED)
-    query = (
-        select(func.count(), func.count().filter(is_unresolved))
-        .select_from(SubgoalRow)
-        .join(EpisodeRow, EpisodeRow.id == SubgoalRow.episode)
-        .where(EpisodeRow.job == job, EpisodeRow.ending != "", EpisodeRow.attempt == SubgoalRow.attempt)
-        .where(is_unresolved | ~SubgoalRow.text.contains(UNBALANCED))
-    )
-    steps, without_name = connection.execute(query).one()
-    return {"n": steps, "unresolved": without_name}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.states import ItemState
+from db.engine.connection import Connection
+from db.kinds.states import ItemState
 from db.queries.failures import count_failures
 from db.queue.endings import STORED
 from lumos_queue.records import Ending

@@ -9,9 +9,8 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.job_kinds import RUNS
+from db.engine.connection import Connection
+from db.kinds.job_kinds import RUNS
 from db.queries.task_fields import (
     PLAIN_VALUES,
     format_value,

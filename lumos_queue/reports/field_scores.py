@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queries.pairs import Pairs
 from db.queries.results import values_by_metric
 from lumos_queue.benchmarks.base import Benchmark

@@ -6,10 +6,8 @@ from collections import defaultdict
 from statistics import fmean
 from typing import Any
 
-from sqlalchemy import Connection, select
-
+from db.engine.connection import Connection
 from db.journal.step_records import NO, YES
-from db.models import Item
 from db.queries.labels import RATINGS, newest_ratings
 from db.review.approvals import count_answers
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -41,13 +39,14 @@ def people_figures(connection: Connection, job: Any) -> dict[str, Any]:
 
 def _ratings(connection: Connection, job: Any) -> dict[str, Any]:
     by_episode: dict[int, list[int]] = defaultdict(list)
+    tasks: dict[int, int | None] = {}
     people = set()
-    for episode, labeller, value in newest_ratings(connection, job.id):
-        by_episode[episode].append(value)
-        people.add(labeller)
+    for rating in newest_ratings(connection, job.id):
+        by_episode[rating.episode].append(rating.value)
+        tasks[rating.episode] = rating.task
+        people.add(rating.labeller)
     if not by_episode:
         return {}
-    tasks = dict(connection.execute(select(Item.id, Item.task).where(Item.job == job.id)).all())
     means = {episode: fmean(values) for episode, values in by_episode.items()}
     shares = [(tasks[episode], (mean - _LEAST) / (_MOST - _LEAST), 1.0) for episode, mean in means.items()]
     share, low, high = compute_weighted_interval(shares) or (0.0, 0.0, 1.0)

@@ -7,17 +7,16 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.engine.connection import clock
+from db.engine.connection import Connection, clock
 from db.queries.damage import find_damage
 from db.queries.filters import Filter, Term, parse_where
+from db.queries.job_endpoints import load_served_models
 from db.queries.job_filters import is_any_model, jobs_of_model
 from db.queries.job_list import ItemCounts, ScoreSums, count_items, page_of_jobs, sum_scores
 from db.queue.tags import tags_of
 from lumos_queue.formulations.registry import is_of_episodes
 from lumos_queue.records import Origin
-from lumos_queue.reports.model_names import load_served_models, models_of, name_models
+from lumos_queue.reports.model_names import models_of, name_models
 from lumos_queue.reports.real_state import RealState, Standing, real_states
 from lumos_queue.reports.task_choice import is_by_outcome
 from lumos_queue.row_origins.origins import read_row_origins

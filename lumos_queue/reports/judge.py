@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queries.votes import count_details, list_labelled_scores, sum_calls, votes_without_score
 from db.queue.budget import find_prices
 from lumos_queue.benchmarks.from_file.definition import JudgeDefinition

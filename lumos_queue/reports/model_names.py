@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from sqlalchemy import Connection, select
-
-from db.models import JobEndpoint
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.endpoints.urls import TRANSPORTS
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -55,19 +52,6 @@ def models_of(job: Any, served_models: Mapping[str, str] | None = None) -> dict[
         roles = {"start": f"local:{start}" if start else FROM_SCRATCH}
     agents = {role: url for role, url in roles.items() if role not in TOOL_ROLES} or roles
     return {role: (url, (served_models or {}).get(url, "")) for role, url in agents.items()}
-
-
-def load_served_models(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return the last model that each server reported to each job, by job id and by address."""
-    query = select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity).where(JobEndpoint.job.in_(jobs))
-    served_models: dict[str, dict[str, str]] = {}
-    for job, url, identity in connection.execute(query.order_by(JobEndpoint.id)):
-        facts = identity if isinstance(identity, dict) else {}
-        model_name = facts.get("model_id") or facts.get("model") or ""
-        served_models.setdefault(job, {})[url] = (
-            model_name if isinstance(model_name, str) else ""
-        )  # different replicas report a list
-    return served_models
 
 
 def name_models(models: Iterable[Model]) -> dict[Model, str]:

@@ -6,8 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queries.pairs import Kind, Pairs
 from db.queries.tasks import first_task, load_keyed_tasks
 from lumos_queue.execution.prefill import source_row

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, select
-
-from db.models import EpisodeRow, SubgoalRow, TaskRow
+from db.engine.connection import Connection
+from db.queries.plans import list_ended_plans
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.experts.duplicates import DEDUPE, REJECTED
 from lumos_queue.experts.released_feasibility import RELEASED, TYPES, find_released_refusal
@@ -31,38 +29,19 @@ def plan_feasibility(connection: Connection, job: Any) -> dict[str, Any]:
     settings = {name: stored_settings.get(name, setting.default) for name, setting in formulation.settings.items()}
     rule, counts = settings["feasibility"], {TYPES: 0, RELEASED: 0}
     n = 0
-    for row, ending, message, notes in _list_plans(connection, job.id):
-        if (number := number_of(job.benchmark, row)) is None:
+    for plan in list_ended_plans(connection, job.id):
+        if (number := number_of(job.benchmark, plan.row)) is None:
             return {}
         n += 1
+        notes = [text.partition(": ")[2] for text in plan.subgoals]  # without their labels
         names = [note for note in notes if note in EXPERTS]
-        if not names or message.endswith(REJECTED) or message.startswith(NOT_ALLOWED):
+        if not names or plan.message.endswith(REJECTED) or plan.message.startswith(NOT_ALLOWED):
             continue
         if rule == TYPES:
-            counts[TYPES] += ending != Ending.INFEASIBLE
+            counts[TYPES] += plan.ending != Ending.INFEASIBLE
         else:
             counts[TYPES] += not any(note.startswith(UNFIT) for note in notes)
         if settings["duplicates"] == DEDUPE:
             names = list(dict.fromkeys(names))
         counts[RELEASED] += not find_released_refusal(names, number, settings["schema"] != FINE_TUNING)
     return {"plan_feasibility": {"rule": rule, **counts, "n": n}}
-
-
-def _list_plans(connection: Connection, job: str) -> Iterator[tuple[str, str, str, Sequence[str]]]:
-    """Yield for each episode that ended the row of its task, ending, message, and its notes without their labels."""
-    episodes = connection.execute(
-        select(EpisodeRow.id, TaskRow.row, EpisodeRow.ending, EpisodeRow.message)
-        .join(TaskRow, TaskRow.id == EpisodeRow.task)
-        .where(EpisodeRow.job == job, EpisodeRow.ending.not_in(("", Ending.INFRA_ERROR)))
-    ).all()
-    notes: dict[int, list[str]] = {}
-    query = (
-        select(SubgoalRow.episode, SubgoalRow.text)
-        .join(EpisodeRow, EpisodeRow.id == SubgoalRow.episode)
-        .where(EpisodeRow.job == job, EpisodeRow.attempt == SubgoalRow.attempt)
-        .order_by(SubgoalRow.episode, SubgoalRow.number)
-    )
-    for episode, text in connection.execute(query):
-        notes.setdefault(episode, []).append(text.partition(": ")[2])
-    for episode, row, ending, message in episodes:
-        yield row, ending, message, notes.get(episode, [])

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queries.tool_figures import list_judged_names, list_scored_episodes, provenances, tool_calls
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.formulations.registry import FORMULATIONS

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.job_kinds import RUNS
+from db.engine.connection import Connection
+from db.kinds.job_kinds import RUNS
 from db.queries.reply_endings import count_reply_endings
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.answer_reading import find_stored_reader

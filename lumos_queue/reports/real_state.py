@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection, select
-
-from db.models import JobRow
-from db.models.pools import describe_lack
-from db.models.states import OPEN, JobState
+from db.engine.connection import Connection
+from db.kinds.pools import describe_lack
+from db.kinds.states import OPEN, JobState
+from db.queries.open_jobs import find_open_jobs
 from db.queue.presence import Presence, read_presence
 from db.queue.wait_reasons import HOW, PAUSED_BY_PERSON, awaits_job
 from lumos_queue.errors import unknown
@@ -68,8 +67,7 @@ def real_states(
     """
     presence = read_presence(connection, lease_seconds)
     awaited_jobs = {job.awaits for job in jobs if job.state in OPEN and awaits_job(job)}
-    still_open = select(JobRow.id).where(JobRow.id.in_(awaited_jobs), JobRow.state.in_(OPEN))
-    open_jobs = set(connection.execute(still_open).scalars()) if awaited_jobs else set()
+    open_jobs = find_open_jobs(connection, awaited_jobs)
     by_job = read_retry_reason(connection, [job.id for job in jobs if job.state in OPEN])
     failures = {job: describe_retry_reason(failure) for job, failure in by_job.items()}
     return {

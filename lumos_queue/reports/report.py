@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.job_kinds import RUNS, JobKind
-from db.models.states import ItemState
+from db.engine.connection import Connection
+from db.kinds.job_kinds import RUNS, JobKind
+from db.kinds.states import ItemState
 from db.queries.damage import DamagedJob, find_gaps
 from db.queries.job_endpoints import endpoints_of
 from db.queries.results import messages, outputs, values_by_metric

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queries.failure_groups import FailureGroup, failure_groups
 from lumos_queue.util.similar_messages import MAX_TEXT, alike_key, short_line
 

@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queries.samples import SampleKind, TaskSamples, sample_kinds, stream_samples
 from lumos_queue.prompts.choice_text import split_choices
 from lumos_queue.reports.scores import samples_of

@@ -7,8 +7,7 @@ from dataclasses import asdict
 from statistics import fmean
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queries.results import values_by_metric
 from db.queries.tasks import first_task, load_keyed_tasks
 from db.queue.figures import ScoreCount, count_scores

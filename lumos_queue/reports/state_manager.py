@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queries.tool_figures import SerialStep, serial_steps
 from lumos_queue.formulations.base import Formulation, version_of
 from lumos_queue.formulations.state_keeping import StateKeeping

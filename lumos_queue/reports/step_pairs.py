@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.engine.white_space import remove_space
 from db.queries.episode_names import load_finished_trajectory
 from lumos_queue.errors import SpecError

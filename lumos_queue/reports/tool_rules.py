@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queries.tool_figures import list_answers
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.prompts.judged_run import JudgedRun

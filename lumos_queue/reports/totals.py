@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from db.models.totals import EpisodeTotals
+from db.kinds.totals import EpisodeTotals
 
 
 def totals_as_json(totals: EpisodeTotals) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from db.models.totals import NO_TOTALS
+from db.kinds.totals import NO_TOTALS
 from lumos_queue.commands import WITHIN, Approve, Call
 from lumos_queue.formulations.base import version_of
 from lumos_queue.notation import write_action

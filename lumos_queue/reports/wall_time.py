@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.engine.connection import clock
+from db.engine.connection import Connection, clock
 
 
 def wall_seconds(connection: Connection, job: Any) -> float | None:

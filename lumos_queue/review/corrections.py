@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from db.engine.connection import Database
-from db.models.job_kinds import JobKind
-from db.models.pools import Pool
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import Pool
 from db.queries.episode_names import load_finished_trajectory
 from db.queries.trajectory import Trajectory
 from db.queue.new_jobs import NewJob

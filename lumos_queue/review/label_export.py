@@ -7,10 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from sqlalchemy import Connection
-from sqlalchemy.exc import NoResultFound
-
-from db.engine.connection import Database
+from db.engine.connection import Connection, Database
 from db.engine.snapshot import reading
 from db.journal.step_records import RecordedStep
 from db.queries.episode_names import trajectory_of
@@ -47,7 +44,7 @@ def stream_labels(database: Database, audit: str, samples: Sequence[AuditSlot], 
         parts = []
         with reading(database) as connection:
             for sample in samples[start : start + CHUNK]:
-                with suppress(NoResultFound, SpecError):
+                with suppress(SpecError):
                     parts.append(_write_slot(connection, audit, sample, labels, form))
         if parts:
             yield separator + ",\n".join(parts)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from db.engine.connection import Database
 from db.engine.snapshot import reading
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from db.queries.jobs import get_job
 from db.queries.trajectories import load_episodes
 from db.review.scorings import ScorerCode, begin_scoring, find_unscored, store_scores

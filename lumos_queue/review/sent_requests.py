@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.journal.step_records import RecordedStep
 from db.queries.job_endpoints import endpoints_of
 from db.queries.trajectory import Trajectory

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, select
-
-from db.models import EpisodeRow, JobRow, ScoreRow
+from db.engine.connection import Connection
+from db.queries.judgements import find_judgements
 from lumos_queue.scoring.sampling import AuditKind, decide_verdict
 
 MAX_METRICS = 3  #: the number of metrics in the suggestions
@@ -21,23 +20,14 @@ def without_suggestions(trajectory: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_suggestions(connection: Connection, episode: int, kind: str) -> list[str]:
     """Return suggestions as texts such as `accuracy says wrong`, or in an audit of annotations that of the check."""
-    row: Any = connection.execute(
-        select(EpisodeRow.level, JobRow.main_metric)
-        .join(JobRow, JobRow.id == EpisodeRow.job)
-        .where(EpisodeRow.id == episode)
-    ).first()
-    if row is None:
+    judgements = find_judgements(connection, episode)
+    if judgements is None:
         return []
-    scores = connection.execute(
-        select(ScoreRow.metric, ScoreRow.version, ScoreRow.value).where(ScoreRow.episode == episode)
-    )
-    newest: dict[str, float] = {}
-    for metric, _, value in sorted(scores, key=lambda score: score.version.encode()):
-        newest[metric] = value
     if kind == AuditKind.ANNOTATIONS:
-        return [f"the check accepts it ({row.level})"]
-    names = sorted(newest, key=lambda metric: (metric != row.main_metric, metric))
-    return [_describe(metric, newest[metric]) for metric in names[:MAX_METRICS]]
+        return [f"the check accepts it ({judgements.level})"]
+    scores = judgements.scores
+    names = sorted(scores, key=lambda metric: (metric != judgements.main_metric, metric))
+    return [_describe(metric, scores[metric]) for metric in names[:MAX_METRICS]]
 
 
 def _describe(metric: str, value: float) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from db.models.job_kinds import RUNS
-from db.models.states import JobState
+from db.kinds.job_kinds import RUNS
+from db.kinds.states import JobState
 from lumos_queue.errors import SpecError
 
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.job_kinds import JobKind
+from db.engine.connection import Connection
+from db.kinds.job_kinds import JobKind
 from db.queue.row_origins import StoredOrigin, load_row_origins
 from lumos_queue.downloads.catalogue import GENERATED, has_split
 from lumos_queue.formulations.registry import is_of_episodes

@@ -201,7 +201,7 @@ async def identify(
 
     With `remark`, wait for a server that is not ready; `remark` gets one line about the wait.
     """
-    identities = {}
+    identities: dict[str, dict[str, Any]] = {}
     for url in sorted(urls):
         endpoint = open_endpoint(url, settings)
         try:

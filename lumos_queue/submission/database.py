@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,9 @@ from lumos_queue.settings import Settings
 
 
 @contextmanager
-def database(settings: Settings, create: bool = False, pool_seconds: float = POOL_SECONDS) -> Iterator[Database]:
+def database(
+    settings: Settings, create: bool = False, pool_seconds: float = POOL_SECONDS
+) -> Generator[Database, None, None]:
     """Open the database. Raises SpecError for another revision. `create`: create a missing embedded database.
 
     `pool_seconds`: how long a thread waits for a connection while all of them are in use.

@@ -8,12 +8,12 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.engine.connection import Database
-from db.models.job_kinds import RUNS, JobKind
+from db.engine.connection import Connection, Database
+from db.kinds.job_kinds import RUNS, JobKind
 from db.queries.job_endpoints import endpoints_of
+from db.queue.datasets import count_rows
 from db.queue.figures import code_versions, count_endings, totals
+from db.queue.stored_jobs import StoredJob
 from db.transfer.adopt import MANY, Source, count_adoptable, find_twins, store_adopting
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
@@ -22,13 +22,13 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.jobs.scheduling import Scheduling
-from lumos_queue.records import Ending
+from lumos_queue.records import Ending, Origin
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify
 from lumos_queue.submission.job_request import check_inference, make_job_on
 from lumos_queue.submission.requests.checks import check_request
 from lumos_queue.submission.requests.inference import InferenceRequest
-from lumos_queue.submission.rerun import Remark, Repeat, rows_of
+from lumos_queue.submission.rerun import Remark, Repeat
 from lumos_queue.submission.stored_request import change_request, check_kind, infer_of
 from lumos_queue.util.version import code_version
 
@@ -40,13 +40,13 @@ _UNCHANGING = ("local:", "scripted:")  #: addresses whose content is part of the
 def make_extension(
     database: Database,
     settings: Settings,
-    job: Any,
+    job: StoredJob,
     changes: InferenceRequest,
     names: Collection[str],
     scheduling: Scheduling,
     remark: Remark,
 ) -> Repeat:
-    """Return the job that extends `job` (a row of the table) to other numbers of rows and samples.
+    """Return the job that extends `job` to other numbers of rows and samples.
 
     `names` are the fields of `changes` that are changed. If episodes remain to be run, the agent is checked like the
     agent of a new job. Raises SpecError if nothing can be adopted.
@@ -60,7 +60,7 @@ def make_extension(
     infer = replace(former, **{name: getattr(changes, name) for name in names})
     source = Source(job.id, job.items // former.samples, code_version(), job.agent)
     with database.engine.connect() as connection:
-        rows = rows_of(connection, former.dataset)
+        rows = count_rows(connection, former.dataset)
         tasks = min(infer.limit or rows, rows)
         adoptable = count_adoptable(connection, source, tasks, infer.samples)
         finished_count = sum(
@@ -70,20 +70,20 @@ def make_extension(
     if refusal:
         raise SpecError(refusal)
     items = tasks * infer.samples
-    request: Job = Evaluate(infer) if job.kind == JobKind.EVALUATE else infer
+    request: Job[Any] = Evaluate(infer) if job.kind == JobKind.EVALUATE else infer
     if adoptable < items:
         request = _make_job(database, settings, job, infer, remark)
     if infer.limit > rows:
         remark(f"there are only {rows:,} rows, and the job uses all of them")
     message = f"adopts {adoptable:,} of {items:,} episodes from job {job.id}"
     new = make_new_job(
-        request, settings, split=job.split, licence=job.licence, scheduling=scheduling, origin=job.origin
+        request, settings, split=job.split, licence=job.licence, scheduling=scheduling, origin=Origin(job.origin)
     )
     store = store_adopting(source, former.dataset, tasks)
     return Repeat(replace(new, parent=job.id), former.dataset, items, store, MANY, message)
 
 
-def _check(job: Any, former: Infer, names: Collection[str]) -> None:
+def _check(job: StoredJob, former: Infer, names: Collection[str]) -> None:
     if not names:
         raise SpecError(f"Say how far job {job.id} is to be extended: give --limit N, --samples K, or both.")
     if job.chosen:
@@ -95,7 +95,7 @@ def _check(job: Any, former: Infer, names: Collection[str]) -> None:
         raise SpecError(f"Job {job.id} draws sample sets (--draw {former.draw}): it has no --limit. Give --samples.")
 
 
-def _describe_refusal(connection: Connection, job: Any, finished_count: int, tasks: int, samples: int) -> str:
+def _describe_refusal(connection: Connection, job: StoredJob, finished_count: int, tasks: int, samples: int) -> str:
     """Return why nothing of a job can be adopted, and what to do."""
     if not finished_count:
         return f"Job {job.id} has finished no episode that could be adopted. Resume it with: lumos resume {job.id}"
@@ -109,7 +109,7 @@ def _describe_refusal(connection: Connection, job: Any, finished_count: int, tas
     return f"No finished episode of job {job.id} is among the first {tasks:,} rows, {samples} samples each. {rerun}"
 
 
-def _make_job(database: Database, settings: Settings, job: Any, infer: Infer, remark: Remark) -> Job:
+def _make_job(database: Database, settings: Settings, job: Any, infer: Infer, remark: Remark) -> Job[Any]:
     """Return the job of the request `infer`.
 
     Raises SpecError if the agent's weights, its tools' files or the models at its addresses have changed. Without a
@@ -147,7 +147,7 @@ def _ignore(_line: str) -> None:
     """Ignore remarks, because they were displayed when the original job was submitted."""
 
 
-def remark_on_extend(database: Database, settings: Settings, job: Job) -> str:
+def remark_on_extend(database: Database, settings: Settings, job: Job[Any]) -> str:
     """Return one line that suggests `lumos extend` if a stored job differs from `job` only in rows and samples.
 
     Return '' if no such job has finished episodes.

@@ -10,6 +10,7 @@ from typing import Any
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.submission.judge_options import JudgeOptions, read_rubric
 from lumos_queue.submission.requests.inference import InferenceRequest
+from lumos_queue.util.argument_types import has_type, is_sequence
 
 FIELDS = ("question", "answer", "id", "choices", "images", "rationale")  #: options that name a field of a row
 NO_JUDGE = JudgeOptions()
@@ -56,13 +57,13 @@ def read_file_options(
 
 def read_row_fields(field_names: Mapping[str, Any] | None) -> dict[str, str | tuple[str, ...]]:
     """Return the options that name the fields of a row. Raises SpecError for an unknown field and for no text."""
-    if field_names is not None and not isinstance(field_names, Mapping):
+    if field_names is not None and not has_type(field_names, Mapping):
         raise SpecError(f"fields is {field_names!r:.80}: expected a mapping such as {{'question': 'prompt'}}.")
     values: dict[str, str | tuple[str, ...]] = {}
     for name, value in (field_names or {}).items():
         if name not in FIELDS:
             raise unknown("field of a row", str(name), FIELDS)
-        if name == "answer" and not isinstance(value, str) and isinstance(value, Sequence):
+        if name == "answer" and is_sequence(value):
             values[name] = tuple(_check_text(name, answer) for answer in value)
         else:
             text = _check_text(name, value)

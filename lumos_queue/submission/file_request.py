@@ -9,7 +9,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.benchmarks.from_file.benchmark import FORMAT
 from lumos_queue.benchmarks.from_file.definition import UNKNOWN_LICENCE, FieldNames, FileDefinition, make_title
 from lumos_queue.benchmarks.from_file.guesses import (
@@ -35,6 +35,7 @@ from lumos_queue.submission.program_rows import GivenRows, open_program_rows
 from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.settings_file import ENDING as SETTINGS_FILE
 from lumos_queue.submission.settings_file import read_settings_file
+from lumos_queue.util.argument_types import has_type
 from lumos_queue.util.sanitize import storable
 
 QUESTIONS = "questions"  #: in place of a command's kind: only questions and choices are read
@@ -184,7 +185,8 @@ def define_rows(
 
 def read_sample(path: Path) -> Sample:
     """Return the readable rows among the first rows of a file. Raises SpecError if there are none."""
-    rows, problem, size = [], None, 0
+    rows: list[tuple[int, Mapping[str, Any]]] = []
+    problem, size = None, 0
     for item in islice(read_records(path, FORMAT), SAMPLE):
         if isinstance(item, BadRow):
             problem = problem or item
@@ -297,6 +299,6 @@ def _is_pipe(path: Path) -> bool:
 
 def list_rows(rows: Iterable[Any]) -> GivenRows:
     """Return the rows as a list, which can be iterated twice. Raises SpecError if `rows` cannot be iterated."""
-    if not isinstance(rows, Iterable):
+    if not has_type(rows, Iterable):
         raise SpecError(f"rows is {rows!r:.80}: expected a list of Tasks, or of rows as mappings.")
     return list(rows)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from typing import Any
 
-from sqlalchemy import Connection, select
-
-from db.engine.connection import Database
-from db.models import JobRow, JobTag, ScoreSum
+from db.engine.connection import Connection, Database
 from db.queries.filters import JOB_FIELDS, TIMES, Filter, Term, parse_job_where, parse_where
-from db.queries.job_filters import job_condition
+from db.queries.job_filters import list_datasets
+from db.queries.stored_names import list_stored_names
 from db.queries.task_fields import has_field, list_fields, unknown_field
 from lumos_queue.errors import unknown
 from lumos_queue.records import Origin
@@ -55,13 +52,10 @@ def _check(database: Database, condition: Filter) -> None:
         return
     with database.engine.connect() as connection:
         for term in terms:
-            match term.field:
-                case "tag":
-                    _require(connection, "tag", term.key, (), JobTag.key)
-                case "metric":
-                    _require(connection, "metric", term.key, (), ScoreSum.metric)
-                case field:
-                    _require(connection, field, str(term.value), _names_of(field), getattr(JobRow, field))
+            if term.field in _NAMED:
+                _require(connection, term.field, str(term.value), _names_of(term.field))
+            else:
+                _require(connection, term.field, term.key, ())
 
 
 def _check_fields(database: Database, condition: Filter, job: str) -> None:
@@ -71,10 +65,7 @@ def _check_fields(database: Database, condition: Filter, job: str) -> None:
         return
     with database.engine.connect() as connection:
         terms = [term for term in condition.terms if term.field in JOB_FIELDS and term.field not in TIMES]
-        jobs = select(JobRow.dataset).where(*(job_condition(connection, term) for term in terms)).distinct()
-        if job:
-            jobs = jobs.where(JobRow.id == job)
-        datasets = [dataset for dataset in connection.execute(jobs).scalars() if dataset]
+        datasets = list_datasets(connection, terms, job)
         for name in names:
             if datasets and not has_field(connection, datasets, name):
                 raise unknown_field(name, list_fields(connection, datasets), "Tasks of the jobs that are asked for")
@@ -91,10 +82,10 @@ def _names_of(field: str) -> Collection[str]:
     return (BENCHMARKS if field == "benchmark" else FORMULATIONS).names
 
 
-def _require(connection: Connection, kind: str, name: str, names: Collection[str], column: Any) -> None:
-    """Raises SpecError unless the name is in `names` or in `column`. If both are empty, any name is accepted."""
+def _require(connection: Connection, field: str, name: str, names: Collection[str]) -> None:
+    """Raises SpecError unless the name is in `names` or a stored job has it. Without any names, all are accepted."""
     if name in names:
         return
-    known_names = {*names, *connection.execute(select(column).distinct()).scalars()} - {""}
+    known_names = {*names, *list_stored_names(connection, field)} - {""}
     if known_names and name not in known_names:
-        raise unknown(kind, name, known_names)
+        raise unknown(field, name, known_names)

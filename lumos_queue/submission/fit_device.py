@@ -28,7 +28,7 @@ def choose_device(settings: Settings, device: str) -> str:
 
 def _device_of_workers(settings: Settings) -> str:
     """Return `cuda` if a live worker has a GPU, '' if a live worker has not reported its GPUs, else `cpu`."""
-    from db.models.pools import Pool, can_run
+    from db.kinds.pools import Pool, can_run
     from db.queue.sessions import live_sessions
 
     with database(settings, create=True) as job_database, job_database.engine.connect() as connection:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
+from typing import Any
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.actions.ranking.registry import split_ranker
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition, JudgeDefinition
@@ -103,7 +104,7 @@ def make_inference_job(
     remark: Callable[[str], None],
     program_rows: GivenRows | None = None,
     basis: Basis = NO_BASIS,
-) -> tuple[Job, Rows]:
+) -> tuple[Job[Any], Rows]:
     """Return the job of kind 'infer' or 'evaluate', and its rows. Without a broker, request endpoints' identities here.
 
     `program_rows` are rows in place of a file. `remark` gets each warning of the tools and each note of the benchmark,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,19 @@ from typing import Any
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Task
+from lumos_queue.util.argument_types import has_type
 from lumos_queue.util.sanitize import storable
 
 GivenRows = Iterable[Task | Mapping[str, Any]]
 
 
 @contextmanager
-def open_program_rows(rows: GivenRows) -> Iterator[Path | list[Task]]:
+def open_program_rows(rows: GivenRows) -> Generator[Path | list[Task], None, None]:
     """Yield the Tasks, or the path of a temporary file that contains the rows as JSON lines.
 
     Raises SpecError if there are no rows, if only some are Tasks, and for a row that is not JSON.
     """
-    if not isinstance(rows, Iterable):
+    if not has_type(rows, Iterable):
         raise SpecError(f"rows is {rows!r:.80}: expected a list of Tasks, or of rows as mappings.")
     all_rows = list(rows)
     if not all_rows:
@@ -78,7 +79,7 @@ class ProgramTasks(Benchmark):
                 return BadRow(number, name, f"expected a text, found {type(value).__name__}")
         if task.benchmark != self.name:
             return BadRow(number, "benchmark", f"expected '{self.name}', found {task.benchmark!r:.80}")
-        if not isinstance(task.inputs, Mapping):
+        if not has_type(task.inputs, Mapping):
             return BadRow(number, "inputs", f"expected a mapping, found {type(task.inputs).__name__}")
         try:
             _write_json(number, "inputs", dict(task.inputs))

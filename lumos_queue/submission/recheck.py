@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from db.journal.step_records import select_annotated_steps
 from db.queries.filters import Filter, Term
 from db.queries.trajectories import StoredEpisode, stream_episodes
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.conversion.check import AnnotationCheck
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from db.engine.connection import Database
 
 
-def recheck_conversion(database: Database, job: Any) -> dict[str, Any]:
+def recheck_conversion(database: Database, job: StoredJob) -> dict[str, Any]:
     """Return which accepted episodes the present rules would reject, or write differently, with the reasons.
 
     `job` is the row of a conversion by rule. Raises SpecError for other jobs.

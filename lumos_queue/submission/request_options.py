@@ -13,6 +13,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.solver_prompt import CHOICES, EXAMPLES, QUESTION
+from lumos_queue.util.argument_types import has_type, is_dict, is_sequence
 from lumos_queue.util.regular_file import read_regular_text
 from lumos_queue.util.sanitize import storable, storable_json
 
@@ -149,8 +150,8 @@ def _write_json(name: str, value: Any) -> str:
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else None
-    return inner is not None and (levels == 0 or any(_is_deeper(part, levels - 1) for part in inner))
+    parts = value.values() if is_dict(value) else value if is_sequence(value) else None
+    return parts is not None and (levels == 0 or any(_is_deeper(part, levels - 1) for part in parts))
 
 
 def _read_file(option: str, path: str | Path) -> str:
@@ -163,7 +164,7 @@ def _read_file(option: str, path: str | Path) -> str:
 
 
 def _check_text(option: str, text: str) -> None:
-    if not isinstance(text, str):
+    if not has_type(text, str):
         raise SpecError(f"{option} is {text!r:.80}: expected a text.")
     if len(text) > MAX_TEXT:
         raise SpecError(f"{option} has {len(text):,} characters: at most {MAX_TEXT:,} are sent.")

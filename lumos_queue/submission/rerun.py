@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, select
-
-from db.engine.connection import Database
-from db.models import Dataset
-from db.models.states import ItemState
+from db.engine.connection import Connection, Database
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import ItemState
 from db.queries.filters import Filter
+from db.queue.datasets import count_rows
 from db.queue.figures import progress
 from db.queue.new_jobs import NewJob
+from db.queue.stored_jobs import StoredJob
 from db.queue.tags import NameAndTags
 from db.transfer.repeats import Part, Store, choose_tasks, create_repeat, store_chosen, store_first
 from lumos_queue.commands import digest
@@ -23,6 +23,7 @@ from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.records import Origin
 from lumos_queue.reports.task_choice import is_by_outcome, remark_on_choice
 from lumos_queue.settings import Settings
 from lumos_queue.submission.filters import read_where
@@ -57,14 +58,14 @@ class Repeat:
 def make_rerun(
     database: Database,
     settings: Settings,
-    job: Any,
+    job: StoredJob,
     changes: InferenceRequest,
     names: Collection[str],
     where: str,
     scheduling: Scheduling,
     remark: Remark,
 ) -> Repeat:
-    """Return the job that runs `job` (a row of the table) again; `where` filters its episodes.
+    """Return the job that runs `job` again; `where` filters its episodes.
 
     `names` are the fields of `changes` that are changed. With `where`, only tasks of matching episodes run again.
     Without a broker, request endpoints' identities here. Raises SpecError for a request that `lumos evaluate` would
@@ -84,8 +85,8 @@ def make_rerun(
         raise SpecError("--where chooses the tasks, and --limit takes the first ones: give only one of them.")
     with database.engine.connect() as connection:
         parts = _choose(connection, job, condition) if where else None
-        rows = rows_of(connection, infer.dataset)
-    checked = check_inference(job.kind, *change_request(infer, changes, names), remark)
+        rows = count_rows(connection, infer.dataset)
+    checked = check_inference(JobKind(job.kind), *change_request(infer, changes, names), remark)
     request = make_job_on(checked, infer.dataset, settings, remark)
     inference = request.infer if isinstance(request, Evaluate) else request
     new = replace(_make_new(request, job, settings, scheduling), parent=job.id)
@@ -98,13 +99,13 @@ def make_rerun(
     return Repeat(new, infer.dataset, len(parts) * inference.samples, store_chosen(parts))
 
 
-def _make_new(job: Job, parent: Any, settings: Settings, scheduling: Scheduling) -> NewJob:
+def _make_new(job: Job[Any], parent: StoredJob, settings: Settings, scheduling: Scheduling) -> NewJob:
     return make_new_job(
-        job, settings, split=parent.split, licence=parent.licence, scheduling=scheduling, origin=parent.origin
+        job, settings, split=parent.split, licence=parent.licence, scheduling=scheduling, origin=Origin(parent.origin)
     )
 
 
-def _choose(connection: Connection, job: Any, condition: Filter) -> list[Part]:
+def _choose(connection: Connection, job: StoredJob, condition: Filter) -> list[Part]:
     if not condition.terms:
         raise SpecError("--where is empty. Expected a filter such as score=0, or leave it out to run all tasks.")
     completed = progress(connection, job.id).get(ItemState.DONE, 0)
@@ -120,10 +121,6 @@ def _choose(connection: Connection, job: Any, condition: Filter) -> list[Part]:
             f"'job={job.id}'"
         )
     return parts
-
-
-def rows_of(connection: Connection, dataset: str) -> int:
-    return connection.execute(select(Dataset.rows).where(Dataset.digest == dataset)).scalar() or 0
 
 
 def _digest_of(new: NewJob, parts: Sequence[Part], by_outcome: bool) -> str:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.states import JobState
+from db.engine.connection import Connection
+from db.kinds.states import JobState
 from db.queue.figures import count_endings, progress
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.reports.completeness import completeness

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from lumos_queue.benchmarks.registry import is_test, is_test_task, open_benchmark
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError, unknown
@@ -61,7 +61,7 @@ def make_rltf_job(request: RltfRequest, settings: Settings, remark: Callable[[st
     temperature = (0.0 if is_searched else 1.0) if request.temperature is None else request.temperature
     setting_names = {pair.partition("=")[0] for pair in evaluation.settings}
     setting_pairs = list(evaluation.settings)
-    samplings = []
+    samplings: list[str] = []
     if is_searched:
         setting_pairs += [f"{name}={value}" for name, value in _SEARCHED.items() if name not in setting_names]
     if temperature > 0:

@@ -26,10 +26,12 @@ _NO_FIELDS: Mapping[str, Any] = {}
 class ChosenSampling:
     """A person's choices that change the common sampling of an agent."""
 
-    overrides: Mapping[str, Any] = field(default_factory=dict)  #: of COMMON, those given: they replace a formulation's
-    stop: tuple[str, ...] | None = None  #: for all models that the formulation asks; None: not given
-    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  #: of requests, by role; '': of all these
-    samplings: Mapping[str, str] = field(default_factory=dict)  #: ROLE.NAME to value
+    #: Values of COMMON that were chosen; they replace those of a formulation.
+    overrides: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    stop: tuple[str, ...] | None = None  #: for all models that the formulation asks; None: not chosen
+    #: Fields of requests, by role; '': of all models that the formulation asks.
+    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    samplings: Mapping[str, str] = field(default_factory=dict[str, str])  #: ROLE.NAME to value
     judge: Sampling | None = None  #: of the role `judge`, where nothing else is chosen; None: as TOOL_ROLES has it
 
 

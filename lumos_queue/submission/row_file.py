@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from lumos_queue.util.regular_file import open_regular
 
 
 @contextmanager
-def watch_file(path: Path | None) -> Iterator[str]:
+def watch_file(path: Path | None) -> Generator[str, None, None]:
     """Yield the sha256 of a file whose rows are read in this context; '' for a folder, a pipe and no file.
 
     Raises SpecError at the end if the file has changed, because the sha256 may not match the rows. Yields '' for a file

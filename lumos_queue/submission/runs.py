@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
 
-from sqlalchemy import Row
-
-from db.models.job_kinds import JobKind
-from db.models.states import OPEN, JobState
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import OPEN, JobState
 from db.queries.jobs import get_job
+from db.queue.stored_jobs import StoredJob
 from db.queue.training_steps import list_models
 from lumos_queue.errors import SpecError
 from lumos_queue.models.file_states import PRESENT, state_of_files
@@ -47,8 +45,8 @@ def resolve_run(url: str, role: str, settings: Settings, say: Callable[[str], No
     return f"local:{model.path}"
 
 
-def _wait_for_run(identifier: str, settings: Settings, say: Callable[[str], None]) -> Row[Any]:
-    """Wait for the training job, and return its row. Raises SpecError if it will not finish."""
+def _wait_for_run(identifier: str, settings: Settings, say: Callable[[str], None]) -> StoredJob:
+    """Wait for the training job, and return it. Raises SpecError if it will not finish."""
     is_announced = False
     while True:
         with database(settings) as job_database, job_database.engine.connect() as connection:

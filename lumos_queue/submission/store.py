@@ -10,11 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from db.engine.connection import Database
 from db.journal.artifacts import count_named, name_artifact, store_artifact
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from db.queries.jobs import get_job
 from db.queue.datasets import NewDataset
 from db.queue.new_jobs import create_job
@@ -30,6 +28,7 @@ from lumos_queue.records import Origin, Task
 from lumos_queue.reports.baselines import load_or_compute_baselines
 from lumos_queue.settings import Settings
 from lumos_queue.submission.task_file import IN_MEMORY, FirstTasks, TaskFile
+from lumos_queue.util.argument_types import is_dict
 from lumos_queue.util.failures import format_failure
 from lumos_queue.util.images import media_type_of, read_image
 from lumos_queue.util.sanitize import storable, storable_json
@@ -161,7 +160,7 @@ def read_rows(
 def submit(
     database: Database,
     settings: Settings,
-    job: Job,
+    job: Job[Any],
     rows: Rows | None,
     *,
     named: NameAndTags = UNNAMED,
@@ -212,8 +211,10 @@ def _keep_baselines(database: Database, job: str, rows: Rows, limit: int) -> Non
         return
     try:
         with database.engine.connect() as connection:
-            load_or_compute_baselines(connection, get_job(connection, job), rows.benchmark, lambda *_: tasks)
-    except (SQLAlchemyError, LumosError, OSError) as error:
+            load_or_compute_baselines(
+                connection, get_job(connection, job), rows.benchmark, lambda _connection, _job: tasks
+            )
+    except (LumosError, OSError) as error:
         log.warning("the baselines of job %s are computed for its report: %s", job, format_failure(error))
 
 
@@ -241,7 +242,7 @@ def _store_lost_artifacts(database: Database, rows: Rows) -> None:
         _store_artifacts(database, rows)
 
 
-def _origin(job: Job, rows: Rows | None) -> Origin:
+def _origin(job: Job[Any], rows: Rows | None) -> Origin:
     """Return the origin of the job's episodes: `derived` if the tasks contain replies (execution/prefill.py)."""
     if job.kind == JobKind.CONVERT:
         return Origin.CONVERTED
@@ -258,9 +259,9 @@ def _prepare(task: Task) -> tuple[Task, str]:
     return task, _canonical(task)
 
 
-def _is_flat(value: Any) -> bool:
+def _is_flat(value: object) -> bool:
     """Return whether the value is None, a text, or a mapping from texts to texts."""
-    if type(value) is dict:
+    if is_dict(value):
         return _TEXTS.issuperset(map(type, value)) and _TEXTS.issuperset(map(type, value.values()))
     return value is None or type(value) is str
 

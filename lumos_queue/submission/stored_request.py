@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import asdict, replace
-from typing import Any
 
-from db.models.job_kinds import RUNS, JobKind
+from db.kinds.job_kinds import RUNS, JobKind
 from db.queries.damage import DamagedJob
 from db.queue.endings import STORED
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError
@@ -27,7 +27,7 @@ from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.role_samplings import COMMON, find_sampling, find_stored_stop, sample_roles
 
 #: Other kinds of jobs to their commands.
-_COMMANDS = {JobKind.CONVERT: "lumos convert … --again", JobKind.TRAIN: "lumos train … --again"}
+_COMMANDS: dict[str, str] = {JobKind.CONVERT: "lumos convert … --again", JobKind.TRAIN: "lumos train … --again"}
 
 
 #: Fields of a request whose stored value is combined with a change. A change of any other field replaces its value.
@@ -36,8 +36,8 @@ _COMBINED = frozenset(
 ) | {"request"}
 
 
-def check_kind(job: Any, command: str) -> None:
-    """Raises SpecError unless `job` (a row of the table) is an evaluation or inference that was run, not imported."""
+def check_kind(job: StoredJob, command: str) -> None:
+    """Raises SpecError unless `job` is an evaluation or inference that was run, not imported."""
     if job.origin in STORED:
         raise SpecError(
             f"The episodes of job {job.id} are {job.origin}: lumos {command} is only for jobs that were run."
@@ -51,8 +51,8 @@ def check_kind(job: Any, command: str) -> None:
         )
 
 
-def infer_of(job: Any) -> Infer:
-    """Return the inference request that a row of the table `job` stores. Raises SpecError for a damaged row."""
+def infer_of(job: StoredJob) -> Infer:
+    """Return the inference request of a stored job. Raises SpecError for a damaged one."""
     request = read_job(job.kind, job.spec)
     inference = request.infer if isinstance(request, Evaluate) else request
     assert isinstance(inference, Infer)
@@ -164,7 +164,8 @@ def _retain_samplings(infer: Infer, roles: Collection[str], overrides: Collectio
 
     `overrides` names the common values that are set anew for all models; pairs that only repeat them are dropped.
     """
-    agent, pairs = infer.agent, {}
+    agent = infer.agent
+    pairs: dict[str, str] = {}
     implied_agent = sample_roles(replace(agent, samplings={}), infer.formulation, version=infer.formulation_version)
     for role, sampling in agent.samplings.items():
         if role not in roles:

@@ -10,16 +10,14 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-from sqlalchemy import Connection
-
-from db.engine.connection import Database
+from db.engine.connection import Connection, Database
 from db.journal.artifacts import name_artifact, store_artifact
-from db.models.states import ItemState
+from db.kinds.states import ItemState
 from db.queries.filters import Filter, Term
 from db.queries.trajectories import StoredEpisode, stream_episodes
 from db.queue.figures import progress
+from db.queue.stored_jobs import StoredJob
 from db.transfer.repeats import Part, choose_tasks, store_chosen
 from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.builds.annotations import annotation_of
@@ -31,6 +29,7 @@ from lumos_queue.jobs.convert import TEACHER_CHECKS, Convert
 from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.notation import write_annotation
+from lumos_queue.records import Origin
 from lumos_queue.reports.conversion_outcomes import UNSURE
 from lumos_queue.settings import Settings
 from lumos_queue.submission.agents import identify, resolve_address
@@ -54,7 +53,7 @@ def check_stored_rows(request: ConversionRequest) -> None:
 def make_waiting_job(
     database: Database,
     settings: Settings,
-    job: Any,
+    job: StoredJob,
     request: ConversionRequest,
     scheduling: Scheduling,
     remark: Callable[[str], None],
@@ -111,7 +110,7 @@ def make_waiting_job(
         split=job.split,
         licence=job.licence,
         scheduling=scheduling,
-        origin=job.origin,
+        origin=Origin(job.origin),
     )
     new = replace(
         new,
@@ -123,7 +122,7 @@ def make_waiting_job(
     return Repeat(new, conversion.dataset, len(parts), store_chosen(parts), message=message)
 
 
-def _read_conversion(job: Any) -> Convert:
+def _read_conversion(job: StoredJob) -> Convert:
     if job.kind != Convert.kind:
         raise SpecError(f"Job {job.id} is no conversion ({job.kind}): --waiting is for jobs of lumos convert.")
     if job.spec.get("teacher"):
@@ -133,7 +132,7 @@ def _read_conversion(job: Any) -> Convert:
     return Convert.from_json(job.spec)
 
 
-def _check_complete(connection: Connection, job: Any) -> None:
+def _check_complete(connection: Connection, job: StoredJob) -> None:
     completed = progress(connection, job.id).get(ItemState.DONE, 0)
     if completed < job.items:
         raise SpecError(

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from db.models.job_kinds import JobKind
-from db.models.states import JobState
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import JobState
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.queries.jobs import get_job
 from db.queries.results import values_by_metric
 from db.queue.training_steps import summarize_fits

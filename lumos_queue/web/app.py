@@ -9,12 +9,10 @@ from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
-from lumos_queue.errors import InfrastructureError, SpecError
+from lumos_queue.errors import DatabaseFailure, InfrastructureError, PoolTimeout, SpecError
 from lumos_queue.web.access.guard import Guard
 from lumos_queue.web.admission import Admission
 from lumos_queue.web.app_state import POOL_SECONDS, AppState
@@ -99,7 +97,6 @@ _STATUS: dict[type[Exception], int] = {
     NotFound: 404,
     SpecError: 400,
     RequestValidationError: 400,
-    DBAPIError: 503,
     InfrastructureError: 503,
     HTTPException: 404,
 }
@@ -151,8 +148,8 @@ def _words(request: Request, error: Exception) -> str:
         case RequestValidationError():
             first = error.errors()[0]
             return f"'{first['loc'][-1]}' cannot be read: {str(first['msg'])[:200]}."
-        case DBAPIError():
-            return f"The database does not answer: {' '.join(str(error.orig).split())[:200]}. Load the page again."
+        case DatabaseFailure():
+            return f"The database does not answer: {' '.join(error.driver_message.split())[:200]}. Load the page again."
         case HTTPException():
             return f"There is no page {request.url.path[:200]}." if error.status_code == 404 else str(error.detail)
     return str(error)

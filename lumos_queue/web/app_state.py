@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from fastapi import Request
-from sqlalchemy import Connection
 
-from db.engine.connection import Database
+from db.engine.connection import Connection, Database
 from db.engine.lazy_database import LazyDatabase
 from db.engine.snapshot import reading
 from lumos_queue.settings import Settings

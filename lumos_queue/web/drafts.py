@@ -14,11 +14,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy.exc import DBAPIError
-
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.progress import BuildStage, Tell
-from lumos_queue.errors import InfrastructureError, SpecError
+from lumos_queue.errors import DatabaseFailure, InfrastructureError, SpecError
 from lumos_queue.web.errors import Busy
 from lumos_queue.web.fair_queue import FairQueue
 
@@ -174,11 +172,11 @@ class Drafts:
             manifest, is_new = work(tell)
         except Stopped:
             self._end(draft, DraftState.STOPPED)
+        except DatabaseFailure as error:
+            reason = " ".join(error.driver_message.split())[:200]
+            self._end(draft, DraftState.FAILED, problem=f"The database does not answer: {reason}.")
         except (SpecError, InfrastructureError) as error:
             self._end(draft, DraftState.FAILED, problem=str(error))
-        except DBAPIError as error:
-            reason = " ".join(str(error.orig).split())[:200]
-            self._end(draft, DraftState.FAILED, problem=f"The database does not answer: {reason}.")
         except Exception:
             _LOG.exception("the build '%s' failed", draft.name)
             problem = "This is a fault of lumos-queue: see the log of lumos web."

@@ -12,11 +12,8 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import suppress
 
-from sqlalchemy import Connection
-from sqlalchemy.exc import SQLAlchemyError
-
-from db.engine.connection import Database
-from lumos_queue.errors import InfrastructureError
+from db.engine.connection import Connection, Database
+from lumos_queue.errors import DatabaseFailure, InfrastructureError
 from lumos_queue.live.watched_jobs import ENDED, WatchedJob, WatchedJobs
 from lumos_queue.settings import Settings
 from lumos_queue.web.errors import Busy
@@ -148,12 +145,13 @@ class LiveJobs:
             with self._database.engine.connect() as connection:
                 try:
                     watch.read(connection)
-                except SQLAlchemyError:
+                except DatabaseFailure:
                     raise
                 except Exception:  # the rows of a job are damaged
                     return self._read_separately(watch, jobs, connection)
-        except (SQLAlchemyError, InfrastructureError) as error:
-            watch.silence = " ".join(str(getattr(error, "orig", None) or error).split())[:200]
+        except InfrastructureError as error:
+            message = error.driver_message if isinstance(error, DatabaseFailure) else str(error)
+            watch.silence = " ".join(message.split())[:200]
         return set()
 
     def _read_separately(self, watch: WatchedJobs, jobs: Collection[str], connection: Connection) -> set[str]:
@@ -163,7 +161,7 @@ class LiveJobs:
             try:
                 watch.choose([job])
                 watch.read(connection)
-            except SQLAlchemyError:
+            except DatabaseFailure:
                 raise
             except Exception:  # this job is the damaged one
                 _LOG.exception("job %s cannot be shown live", job)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
+from db.engine.connection import Connection
 from db.queries.changes import ALL_JOBS, Change, find_job_change
 from lumos_queue.web.request_context import RequestContext
 from lumos_queue.web.shared_results import SharedResult

@@ -66,7 +66,7 @@ class Stream:
         return f"{self.kind.scheme}://{hosts}" + ("?model=fake" if self.kind.scheme == "openai" else "")
 
     def submit_next(self, database: Database, settings: Settings) -> tuple[str, int]:
-        """Submit the next job; return its id and the number of its items. Raises DBAPIError if the database fails."""
+        """Submit the next job; return its id and the number of its items. Raises DatabaseFailure."""
         tasks = list(itertools.islice(self.tasks, ITEMS))
         if not tasks:
             raise RuntimeError(f"the stream {self.kind.name} has no tasks left: make more of them")

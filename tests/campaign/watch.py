@@ -10,9 +10,9 @@ from collections import defaultdict
 from contextlib import suppress
 
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
 
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
+from lumos_queue.errors import DatabaseFailure
 from tests.campaign.site import Site
 from tests.campaign.streams import LOW, Stream
 from tests.campaign.up import GONE
@@ -43,8 +43,8 @@ class Feeder(threading.Thread):
                         self.feed(stream)
                     if look % NOTIFY_EVERY == 0:
                         self.notify(stream)
-                except DBAPIError as error:
-                    log.info("not submitted: %s", str(error).splitlines()[0])
+                except DatabaseFailure as error:
+                    log.info("not submitted: %s", error.reason)
                 except Exception as error:
                     self.problem = f"{type(error).__name__}: {error}"
 

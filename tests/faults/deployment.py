@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
 
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.errors import DatabaseFailure
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
@@ -156,7 +156,7 @@ class Deployment:
             try:
                 with self.database.engine.connect() as connection:
                     return connection.execute(text(query), values).scalar()
-            except DBAPIError:
+            except DatabaseFailure:
                 if time.monotonic() > until:
                     raise
                 time.sleep(0.1)

@@ -32,8 +32,8 @@ from typing import Any, NoReturn
 from sqlalchemy import event, select
 
 from db.engine.connection import Database, open_database
+from db.kinds.states import OPEN
 from db.models import JobRow, WorkerSessionRow
-from db.models.states import OPEN
 from db.queue.fence import end_session
 from lumos_queue.settings import read_settings
 from workers.context import WorkerContext

@@ -8,7 +8,6 @@ import time
 
 import pytest
 from sqlalchemy import func, select
-from sqlalchemy.exc import IntegrityError
 
 from db.engine.bulk import insert_rows
 from db.engine.migrate import downgrade, upgrade
@@ -22,6 +21,7 @@ from db.queue.commit import commit
 from db.queue.fence import Fenced, end_session
 from db.queue.job_changes import cancel, remove
 from lumos_queue.commands import Do, Step
+from lumos_queue.errors import ConstraintViolated
 from lumos_queue.records import Action, Execution, Task
 from tests.claims import claim, holder, new_job
 
@@ -121,7 +121,7 @@ def test_a_job_that_is_removed_takes_the_artifacts_along_that_nobody_else_names(
 def test_what_is_named_cannot_be_deleted(database):
     with database.writer.begin() as connection:
         name_artifact(connection, "dataset", store_artifact(connection, PICTURE, "image/png"))
-    with pytest.raises(IntegrityError), database.writer.begin() as connection:
+    with pytest.raises(ConstraintViolated), database.writer.begin() as connection:
         connection.execute(Artifact.__table__.delete())
 
 

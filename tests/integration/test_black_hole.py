@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError
 
 from db.engine.connection import open_database
-from db.engine.errors import retryable
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.errors import DatabaseFailure, DatabaseUnavailable
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
@@ -52,7 +51,7 @@ def test_a_connection_on_which_nothing_comes_is_cut_and_replaced(behind):
         try:
             with database.engine.connect() as connection:
                 connection.execute(text("SELECT 1"))
-        except DBAPIError as error:
+        except DatabaseFailure as error:
             failures.append(error)
 
     assert database.connections and database.connections.silent_seconds() == 0.0
@@ -63,7 +62,7 @@ def test_a_connection_on_which_nothing_comes_is_cut_and_replaced(behind):
     assert database.connections.close_silent(60.0) == 0 and not failures
     assert database.connections.close_silent(0.5) == 1
     thread.join(60)
-    assert retryable(failures[0]) and database.connections.silent_seconds() == 0.0
+    assert isinstance(failures[0], DatabaseUnavailable) and database.connections.silent_seconds() == 0.0
     proxy.mode = "pass"
     ask()
     assert len(failures) == 1

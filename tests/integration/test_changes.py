@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from db.kinds.failure_classes import FailureClass
 from db.models import EpisodeRow
-from db.models.failure_classes import FailureClass
 from db.queries.changes import Change, find_audit_change, find_job_change
 from db.queries.filters import parse_where
 from db.queue.batch import Batch

@@ -17,8 +17,8 @@ from db.journal.buffer import Buffer
 from db.journal.episode_journal import EpisodeJournal
 from db.journal.step_records import pack_digest
 from db.journal.text_blocks import text_digest
+from db.kinds.totals import EpisodeTotals
 from db.models import CompletionRow, EpisodeRow, Heartbeat, Item, JobRow
-from db.models.totals import EpisodeTotals
 from db.queries.jobs import get_job
 from db.queue.batch import Batch, FinishedItem, ReturnedItem
 from db.queue.claims import ClaimRequest

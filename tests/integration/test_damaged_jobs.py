@@ -40,6 +40,7 @@ COLUMNS = [
     ("state", "nonsense"),
     ("state", ""),
     ("pool", "x"),
+    ("origin", "nonsense"),
     ("name", b"\xff"),
     ("created_at", "abc"),
     ("created_at", float("inf")),

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from db.models.states import JobState
+from db.kinds.states import JobState
 from db.queries.jobs import get_job
 from db.queue.batch import Batch, ReturnedItem
 from db.queue.claims import ClaimRequest

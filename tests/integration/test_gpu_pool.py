@@ -11,8 +11,8 @@ from sqlalchemy import select, text, update
 
 from db.engine.connection import open_database
 from db.engine.migrate import downgrade, upgrade
+from db.kinds.pools import Gpus
 from db.models import JobRow, WorkerSessionRow
-from db.models.pools import Gpus
 from db.queue.fence import end_session, record_gpus, start_session
 from db.queue.figures import progress
 from db.queue.schedule import back_off

@@ -7,8 +7,8 @@ from sqlalchemy import select, update
 
 from db.engine.connection import now
 from db.engine.rows.steps import NewAttempt
+from db.kinds.totals import EpisodeTotals
 from db.models import EpisodeRow, Heartbeat, Item, JobRow, ScoreRow
-from db.models.totals import EpisodeTotals
 from db.queries.filters import Filter
 from db.queries.job_list import page_of_jobs
 from db.queries.jobs import get_job, jobs_of_kind

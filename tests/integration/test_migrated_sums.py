@@ -9,8 +9,9 @@ from sqlalchemy import select, text
 
 from db.engine.migrate import SCRIPTS, current, downgrade, head, upgrade
 from db.journal.step_records import load_steps
+from db.kinds.totals import NO_TOTALS
 from db.models import EpisodeRow, ItemSum
-from db.models.totals import NO_TOTALS, read_totals
+from db.models.totals import read_totals
 from db.queue.recount import recount
 from lumos_queue.records import Completion
 from tests.integration.stored_database import bring_up_to_date, open_old, read

@@ -9,13 +9,12 @@ from db.engine.connection import Database
 from db.models import Item
 from db.queries.filters import parse_where
 from db.queries.jobs import get_job
-from db.queries.labels import labels_of, newest_ratings
+from db.queries.labels import find_wrong_episodes, labels_of, newest_ratings
 from db.queries.trajectories import find_episodes
 from db.queue.batch import Batch
 from db.queue.claims import ClaimRequest
 from db.queue.commit import commit
 from db.review.labels import NewLabel, add_labels
-from lumos_queue.builds.database_facts import _wrong_episodes
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.human_feedback import people_figures
 from tests.claims import finish, holder, new_job
@@ -63,8 +62,9 @@ def test_the_newest_rating_of_each_person_counts_and_replaces_no_label(database,
             ("ann", "10"),
             ("ben", "4"),
         ]
-        assert newest_ratings(connection, job) == [(first, "ann", 10), (first, "ben", 4), (second, "ann", 7)]
-        assert _wrong_episodes(connection) == {first}, "builds leave it out, whatever it was rated afterwards"
+        ratings = [rating[:3] for rating in newest_ratings(connection, job)]
+        assert ratings == [(first, "ann", 10), (first, "ben", 4), (second, "ann", 7)]
+        assert find_wrong_episodes(connection) == {first}, "builds leave it out, whatever it was rated afterwards"
         shown = connection.execute(text("SELECT episode_id, value FROM v_labels ORDER BY episode_id, value")).all()
         assert [tuple(row) for row in shown] == [
             (first, "10"),

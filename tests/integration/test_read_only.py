@@ -12,11 +12,12 @@ from sqlalchemy import func, select
 from sqlalchemy.exc import DBAPIError
 
 from db.engine.connection import open_database
+from db.engine.failures import as_failure
 from db.engine.migrate import upgrade
 from db.models import Heartbeat, Item, WorkerSessionRow
 from db.queue.schedule import back_off
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import DatabaseFailure, SpecError
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
@@ -97,7 +98,7 @@ def test_a_slice_that_ends_out_of_order_leaves_a_session_that_beats_no_more(tmp_
 
     def failing(*_: object, **__: object) -> None:
         error = psycopg.errors.lookup(code)("no")
-        raise DBAPIError("UPDATE", {}, error)
+        raise as_failure(DBAPIError.instance("UPDATE", {}, error, psycopg.Error))
 
     with FakeEndpoint(from_mapping(gold_replies(rows.benchmark, rows.tasks[:4], "iterative"))) as server:
         agent = Agent(roles={"planner": server.tgi, "grounder": server.tgi}, domain="maths")
@@ -110,7 +111,7 @@ def test_a_slice_that_ends_out_of_order_leaves_a_session_that_beats_no_more(tmp_
         if where == "back_off":  # which is called after another failure
             monkeypatch.setattr("workers.run.begin_work", lambda *_: (_ for _ in ()).throw(SpecError("cannot start")))
         monkeypatch.setattr("workers.session.end_session", failing)
-        with suppress(DBAPIError):
+        with suppress(DatabaseFailure):
             run_slice(process, identifier, lambda: False)
         beats = select(func.max(Heartbeat.at))
         with database.engine.connect() as connection:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import select, update
 
+from db.kinds.failure_classes import FailureClass, classify
 from db.models import EndingHistory, EpisodeRow, Item, JobRow
-from db.models.failure_classes import FailureClass, classify
 from db.queries.failures import count_failures
 from db.queries.jobs import get_job
 from db.queue.batch import Batch, FinishedItem

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Awaitable, Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +11,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import insert, select, update
-from sqlalchemy.exc import DBAPIError
 
 import workers.slice
 import workers.writer
@@ -28,7 +26,7 @@ from db.queue.job_changes import cancel, pause
 from lumos_queue.commands import KEPT_DIGITS, Ask, Step
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Diverged
-from lumos_queue.errors import EndpointDown, InfrastructureError, UnclearFailure
+from lumos_queue.errors import DatabaseUnavailable, EndpointDown, InfrastructureError, UnclearFailure
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.records import Completion, Outcome
 from lumos_queue.settings import Settings
@@ -360,8 +358,8 @@ def test_a_claim_that_brought_less_than_was_wanted_is_not_repeated_at_once(datab
 # --- commits that were cut off ----------------------------------------------------------------------------------------
 
 
-def lost_connection() -> DBAPIError:
-    return DBAPIError("COMMIT", {}, sqlite3.OperationalError("gone"), connection_invalidated=True)
+def lost_connection() -> DatabaseUnavailable:
+    return DatabaseUnavailable("gone")
 
 
 def interrupted(monkeypatch, times: int = 1) -> None:

@@ -9,8 +9,8 @@ from sqlalchemy import Enum, insert, literal, select, text, update
 
 from db.engine.bulk import update_rows
 from db.engine.rows.declaration import writes_to
+from db.kinds.states import ItemState, JobState
 from db.models import Base, Item, JobRow
-from db.models.states import ItemState, JobState
 from tests.claims import new_job
 
 MEMBERS = [(JobRow, state) for state in JobState] + [(Item, state) for state in ItemState]

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import func, inspect, select, text
-from sqlalchemy.exc import DBAPIError
 
 import db.queries.trajectories
 from db.engine.connection import open_database
@@ -16,6 +15,7 @@ from db.models import EpisodeRow, TextBlock
 from db.queries.filters import FIELDS, parse_where
 from db.queries.trajectories import StoredEpisode, find_episodes, load_episodes, stream_episodes
 from lumos_queue.api.episodes import episodes
+from lumos_queue.errors import DatabaseUnavailable
 from lumos_queue.records import Completion, Execution, Subgoal
 from lumos_queue.settings import Settings
 from performance import million
@@ -260,7 +260,7 @@ def test_sql_in_a_filter_is_only_text(database):
 
 @pytest.mark.parametrize("statement", ["DELETE FROM score", "CREATE TABLE mine (x INTEGER)", "DROP VIEW v_episodes"])
 def test_nothing_can_be_written_while_reading(database, statement):
-    with reading(database) as connection, pytest.raises(DBAPIError, match=r"read-?only"):
+    with reading(database) as connection, pytest.raises(DatabaseUnavailable, match=r"read-?only"):
         connection.execute(text(statement))
     with database.writer.begin() as connection:  # the same connection writes again afterwards
         connection.execute(text("UPDATE job SET waiting = '' WHERE id = 'none'"))

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
 
+from lumos_queue.errors import DatabaseUnavailable
 from lumos_queue.settings import Settings
 from tests.integration.test_work import ended_by
 from workers.context import WorkerContext
@@ -70,5 +70,5 @@ def ask(url: str, lease_seconds: float, statement_seconds: float) -> None:
 def test_a_silent_database_is_waited_for_until_the_lease_ends_and_no_longer(postgres_url, caplog):
     ask(postgres_url, lease_seconds=8.0, statement_seconds=4.0)
     assert "has not answered since" in caplog.text, "it took long enough to be noticed"
-    with pytest.raises(DBAPIError):
+    with pytest.raises(DatabaseUnavailable):
         ask(postgres_url, lease_seconds=2.0, statement_seconds=600.0)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from db.journal.step_records import RecordedStep
-from db.models.totals import NO_TOTALS
+from db.kinds.totals import NO_TOTALS
 from db.queries.trajectories import StoredEpisode
 from lumos_queue.builds.build import build
 from lumos_queue.builds.contamination import text_key

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from db.models.job_kinds import JobKind
-from db.models.pools import Pool
-from db.models.states import ItemState, JobState
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import Pool
+from db.kinds.states import ItemState, JobState
 from lumos_queue.records import Ending, FinishReason, Level, Origin, Role
 from lumos_queue.reports.real_state import RealState
 from tests.closed_sets import ClosedSet, Literal, find_literals

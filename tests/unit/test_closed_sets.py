@@ -10,8 +10,8 @@ import orjson
 import pytest
 from psycopg.adapt import PyFormat, Transformer
 
-from db.models.job_kinds import JobKind
-from db.models.pools import Pool
+from db.kinds.job_kinds import JobKind
+from db.kinds.pools import Pool
 from lumos_queue.commands import Ask, digest
 from lumos_queue.records import LEVELS, Completion, Ending, FinishReason, Level, Origin, Outcome, Role
 

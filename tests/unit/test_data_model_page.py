@@ -8,8 +8,8 @@ from sqlalchemy import text
 
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
+from db.kinds.states import ItemState, JobState
 from db.models import Base
-from db.models.states import ItemState, JobState
 from lumos_queue.records import Ending, FinishReason, Level
 from tests.conftest import ROOT
 

@@ -9,16 +9,20 @@ import pytest
 from sqlalchemy.exc import DBAPIError
 
 from db.engine.bulk import RowsDiffer
-from db.engine.errors import blames_rows, reason, retryable
+from db.engine.errors import blames_rows, reason
+from db.engine.failures import as_failure
+from lumos_queue.errors import DatabaseFailure, DatabaseUnavailable
 
 
-def wrapped(original: Exception, base: type[Exception]) -> DBAPIError:
-    error = DBAPIError.instance("SELECT 1", {}, original, base)
-    assert isinstance(error, DBAPIError)
-    return error
+def wrapped(original: Exception, base: type[Exception]) -> DatabaseFailure:
+    return as_failure(DBAPIError.instance("SELECT 1", {}, original, base))
 
 
-def postgresql(code: str) -> DBAPIError:
+def retryable(error: Exception) -> bool:
+    return isinstance(error, DatabaseUnavailable)
+
+
+def postgresql(code: str) -> DatabaseFailure:
     return wrapped(psycopg.errors.lookup(code)("said so\nDETAIL: more"), psycopg.Error)
 
 
@@ -56,7 +60,7 @@ def test_anything_else_is_for_a_person(code):
 
 def test_a_connection_that_was_lost_without_a_word_is_tried_again():
     assert retryable(wrapped(psycopg.OperationalError("consuming input failed: timed out"), psycopg.Error))
-    invalidated = DBAPIError("SELECT 1", {}, psycopg.InternalError("closed"), connection_invalidated=True)
+    invalidated = as_failure(DBAPIError("SELECT 1", {}, psycopg.InternalError("closed"), connection_invalidated=True))
     assert retryable(invalidated) and not blames_rows(invalidated)
 
 

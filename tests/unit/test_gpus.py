@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from db.models.pools import Gpus
+from db.kinds.pools import Gpus
 from tests.conftest import ROOT
 from tests.pretended_gpus import pretend_gpus, write_torch
 from workers import gpus

@@ -8,7 +8,7 @@ import pytest
 
 from db.journal.buffer import Buffer
 from db.journal.episode_journal import EpisodeJournal
-from db.models.totals import EpisodeTotals
+from db.kinds.totals import EpisodeTotals
 from lumos_queue.commands import Ask, Call, Do, Step
 from lumos_queue.records import Action, Completion, Execution, FinishReason
 

@@ -33,6 +33,7 @@ NAME_ONLY = "a class of this project with such a name"
 CALLS = {
     ("db/engine/bulk.py", "psycopg.Connection"): DEPLOYMENT,
     ("db/engine/connection.py", "create_engine"): DEPLOYMENT,
+    ("db/engine/failures.py", "super().connect"): DEPLOYMENT,
     ("db/engine/connection.py", "dialect.connect"): DEPLOYMENT,
     ("db/engine/migrate.py", "database.writer.connect"): DEPLOYMENT,
     ("db/engine/sqlite.py", "create_engine"): DEPLOYMENT,

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from db.models.pools import can_run, describe_gpus, describe_lack
+from db.kinds.pools import can_run, describe_gpus, describe_lack
 
 
 def session(pools: str, gpus: int | None = None, mib: int | None = None) -> SimpleNamespace:

@@ -11,7 +11,8 @@ import pytest
 
 import db.engine.rows
 from db.engine.rows.declaration import declaration_of, list_row_types
-from db.models.totals import EpisodeTotals, TotalColumns
+from db.kinds.totals import EpisodeTotals
+from db.models.totals import TotalColumns
 
 for module in pkgutil.iter_modules(db.engine.rows.__path__, "db.engine.rows."):
     import_module(module.name)

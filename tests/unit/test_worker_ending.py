@@ -6,10 +6,10 @@ import sys
 from types import SimpleNamespace
 
 import pytest
-from sqlalchemy.exc import OperationalError
 
 import workers.stop_signal
 import workers.supervisor
+from lumos_queue.errors import DatabaseUnavailable
 from tests.services import wait_until
 from workers.stop_signal import MAX_SLICES, StopPolicy, StopSignal
 from workers.supervisor import MAX_RESTARTS, WITHIN_SECONDS, Child
@@ -69,7 +69,7 @@ def test_another_job_gets_its_turn_when_the_slice_has_had_its_time(clock, monkey
 
 
 def test_who_has_found_nobody_waiting_looks_again_after_a_while(clock, monkeypatch):
-    gone = OperationalError("SELECT", {}, Exception("gone"))
+    gone = DatabaseUnavailable("gone")
     asked = waits(monkeypatch, [], gone, ["other"])
     ends = ender()
     clock.now += SETTINGS.slice_seconds

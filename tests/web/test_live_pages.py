@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from db.queue.job_changes import pause
+from lumos_queue.errors import PoolTimeout
 from lumos_queue.live.watched_jobs import WatchedJob, WatchedJobs
 from lumos_queue.settings import Settings
 from lumos_queue.web.access.users import Role

@@ -9,8 +9,8 @@ import sys
 import pytest
 from sqlalchemy import insert, update
 
+from db.kinds.pools import Gpus
 from db.models import Heartbeat, JobRow, RefusedMessage
-from db.models.pools import Gpus
 from db.queries.web_actions import list_actions
 from db.queue.fence import start_session
 from db.queue.shares import list_caps, set_cap

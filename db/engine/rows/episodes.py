@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from db.engine.rows.declaration import writes_to
+from db.kinds.totals import NO_TOTALS, EpisodeTotals
 from db.models import EpisodeRow, ScoreRow, VerdictRow
-from db.models.totals import NO_TOTALS, EpisodeTotals
 
 
 @writes_to(EpisodeRow, stamp="started_at")

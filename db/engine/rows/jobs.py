@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from db.engine.rows.declaration import writes_to
+from db.kinds.states import ItemState
 from db.models import Dataset, Item, TaskRow
-from db.models.states import ItemState
 
 
 @writes_to(Dataset, stamp="created_at")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from sqlalchemy.exc import DBAPIError
-
 from db.engine.lazy_database import LazyDatabase
 from db.journal.tool_calls import find_call_in_any_job
-from lumos_queue.errors import InfrastructureError
+from lumos_queue.errors import DatabaseFailure, InfrastructureError
 from lumos_queue.records import Execution
 from lumos_queue.settings import Settings
 
@@ -26,8 +24,9 @@ class RecordedRuns:
         """
         try:
             return await asyncio.to_thread(self._find, command)
-        except DBAPIError as error:
-            raise InfrastructureError(f"the recorded runs of experts cannot be read: {error.orig}") from None
+        except DatabaseFailure as error:
+            problem = f"the recorded runs of experts cannot be read: {error.driver_message}"
+            raise InfrastructureError(problem) from None
 
     def close(self) -> None:
         self._database.close()

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
-from sqlalchemy.exc import DBAPIError
-
 from db.engine.connection import open_database
 from db.journal.tool_calls import find_recorded_call
 from db.queries.jobs import get_job
 from lumos_queue.commands import Call
-from lumos_queue.errors import InfrastructureError
+from lumos_queue.errors import DatabaseFailure, InfrastructureError
 from lumos_queue.execution.tools.caller import UNMADE, Caller, describe_call
 from lumos_queue.records import Execution
 from lumos_queue.settings import Settings
@@ -37,8 +35,9 @@ def open_replay(job: str, settings: Settings) -> Caller:
     async def recall(command: Call, _key: str) -> Execution:
         try:
             execution = await asyncio.to_thread(look, command)
-        except DBAPIError as error:
-            raise InfrastructureError(f"the calls that job {job} has recorded cannot be read: {error.orig}") from None
+        except DatabaseFailure as error:
+            problem = f"the calls that job {job} has recorded cannot be read: {error.driver_message}"
+            raise InfrastructureError(problem) from None
         if execution is not None:
             return execution
         call = describe_call(command)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from db.models.job_kinds import JobKind
-from db.models.states import ItemState
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import ItemState
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.limits import PageLimits, truncate

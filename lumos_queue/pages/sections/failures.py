@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection
-
+from db.engine.connection import Connection
 from db.journal.artifacts import load_artifact
-from db.models.job_kinds import JobKind
+from db.kinds.job_kinds import JobKind
 from db.queries.outcomes import FailedEpisode, find_failures, find_right
 from db.queries.trajectory import Trajectory, get_trajectory
 from lumos_queue.pages.blocks import Block, Episodes, Text

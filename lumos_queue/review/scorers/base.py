@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from db.queries.trajectories import StoredEpisode
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Score
 
@@ -32,7 +32,7 @@ class Scorer:
     judge: Callable[[StoredEpisode], Judgement]
     version: str = "1"  #: changes with the code: of several versions of a metric, the newest counts
     metrics: tuple[str, ...] = ()  #: names of its metrics; (): the name of the scorer
-    for_job: Callable[[Any], Scorer] | None = None  #: returns the scorer of a job (its row), if it depends on the job
+    for_job: Callable[[StoredJob], Scorer] | None = None  #: returns the scorer of a job, if it depends on the job
     is_remade: bool = False  #: whether the run may have stored its metrics in an earlier version
 
     def __post_init__(self) -> None:

@@ -6,10 +6,9 @@ job does not use. The scorer `numbers` computes `accuracy` of word problems.
 
 from __future__ import annotations
 
-from typing import Any
-
-from db.models.job_kinds import RUNS
+from db.kinds.job_kinds import RUNS
 from db.queries.trajectories import StoredEpisode
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
 from lumos_queue.benchmarks.checks import reading_metric
 from lumos_queue.benchmarks.registry import benchmark_of
@@ -24,7 +23,7 @@ from lumos_queue.scoring.limit import select_judged_answer
 from lumos_queue.scoring.numeric import ACCURACY_VERSION
 
 
-def _read_by_other(job: Any) -> Scorer:
+def _read_by_other(job: StoredJob) -> Scorer:
     """Return the scorer for a job. Raises SpecError if the job's formulation does not read answers from one reply."""
     formulation = FORMULATIONS.find(job.formulation)
     if formulation is None or formulation.phrase is None or job.kind not in RUNS:
@@ -47,7 +46,7 @@ def _read_by_other(job: Any) -> Scorer:
     return Scorer("other_reader", judge, READING_VERSION, (metric,), is_remade=True)
 
 
-def _score_numbers(job: Any) -> Scorer:
+def _score_numbers(job: StoredJob) -> Scorer:
     """Return the scorer for a job. Raises SpecError if the job's benchmark is not of word problems."""
     benchmark = benchmark_of(job)
     if not isinstance(benchmark, WordProblems):

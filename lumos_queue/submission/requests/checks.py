@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError
 from lumos_queue.submission.requests.option import MAX_INTEGER, DeclaredOption, Entrance, list_options
+from lumos_queue.util.argument_types import is_sequence
 
 COMMAND_LINE = (Entrance.COMMAND, Entrance.RERUN, Entrance.EXTEND)
 #: A command that a message proposes (it keeps its flags), or a flag.
@@ -28,7 +29,7 @@ _EXPECTATIONS: Mapping[type, str] = {
 }
 
 
-def check_request(request: Any) -> None:
+def check_request(request: object) -> None:
     """Raises SpecError for the first declared field of the wrong type, or out of its range. `request`: a dataclass."""
     for option in list_options(type(request)):
         check_value(option, getattr(request, option.field))
@@ -42,6 +43,13 @@ def check_value(option: DeclaredOption, value: Any) -> None:
         check_number(option.flag, value, option.kind, option.option.min, option.option.max)
     elif not _fits(option.kind, value):
         raise SpecError(f"{option.flag} is {value!r:.80}: expected {_EXPECTATIONS[option.kind]}.")
+
+
+def normalize(option: DeclaredOption, value: Any) -> Any:
+    """Return a path for a text where a path is expected, and a tuple for a list. Other values are unchanged."""
+    if option.kind is Path and isinstance(value, str):
+        return Path(value)
+    return tuple(value) if option.kind is tuple and is_sequence(value) else value
 
 
 def require_options(request_class: type, names: Container[str]) -> None:
@@ -96,7 +104,7 @@ def spell_flags(message: str, request_class: type, entrance: Entrance) -> str:
 
 
 @contextmanager
-def spell_errors(request_class: type, entrance: Entrance) -> Iterator[None]:
+def spell_errors(request_class: type, entrance: Entrance) -> Generator[None, None, None]:
     """Write the message of a SpecError that leaves this context in the caller's spelling."""
     try:
         yield
@@ -114,6 +122,5 @@ def _fits(kind: type, value: Any) -> bool:
     if kind is Path:
         return isinstance(value, str | Path)
     if kind is tuple:
-        is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-        return is_list and all(isinstance(text, str) for text in value)
+        return is_sequence(value) and all(isinstance(text, str) for text in value)
     return isinstance(value, kind)

@@ -78,7 +78,7 @@ class DeclaredOption:
 def list_options(request_class: type, entrance: Entrance | None = None) -> tuple[DeclaredOption, ...]:
     """Return the declared fields of a request in order; with `entrance` only those that it takes."""
     hints = get_type_hints(request_class, include_extras=True)
-    options = []
+    options: list[DeclaredOption] = []
     for field in fields(request_class):
         hint = hints[field.name]
         if get_origin(hint) is not Annotated:
@@ -91,7 +91,7 @@ def list_options(request_class: type, entrance: Entrance | None = None) -> tuple
     return tuple(options)
 
 
-def list_changed(request: Any) -> list[DeclaredOption]:
+def list_changed(request: object) -> list[DeclaredOption]:
     """Return the declared fields of a request whose value is not the default."""
     return [option for option in list_options(type(request)) if getattr(request, option.field) != option.default]
 

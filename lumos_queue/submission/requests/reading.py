@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, TypeVar
 
 from lumos_queue.errors import unknown
-from lumos_queue.submission.requests.checks import check_request, check_value, require_options, spell, spell_errors
+from lumos_queue.submission.requests.checks import (
+    check_request,
+    check_value,
+    normalize,
+    require_options,
+    spell,
+    spell_errors,
+)
 from lumos_queue.submission.requests.option import DeclaredOption, Entrance, Value, list_options
 
 R = TypeVar("R")
@@ -76,10 +82,3 @@ def read_number(text: str) -> int | float | str:
     if _WHOLE.fullmatch(text):
         return int(text)
     return float(text) if _NUMBER.fullmatch(text) else text
-
-
-def normalize(option: DeclaredOption, value: Any) -> Any:
-    """Return a path for a text where a path is expected, and a tuple for a list. Other values are unchanged."""
-    if option.kind is Path and isinstance(value, str):
-        return Path(value)
-    return tuple(value) if option.kind is tuple and isinstance(value, list) else value

@@ -7,14 +7,15 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.submission.requests.checks import check_value, require_options, spell_errors
-from lumos_queue.submission.requests.option import DeclaredOption, Entrance, list_options
+from lumos_queue.submission.requests.checks import check_value, normalize, require_options, spell_errors
+from lumos_queue.submission.requests.option import Entrance, list_options
+from lumos_queue.util.argument_types import has_type, is_sequence
 
 VERSION = 1  #: of the document
 R = TypeVar("R")
 
 
-def to_json(request: Any) -> dict[str, Any]:
+def to_json(request: object) -> dict[str, Any]:
     """Return the declared fields of a request as a JSON object, with the version of the document.
 
     Paths are texts, and sequences are lists.
@@ -24,7 +25,7 @@ def to_json(request: Any) -> dict[str, Any]:
         value = getattr(request, option.field)
         if isinstance(value, Path):
             value = str(value)
-        document[option.field] = list(value) if isinstance(value, tuple | list) else value
+        document[option.field] = list(value) if is_sequence(value) else value
     return document
 
 
@@ -34,10 +35,10 @@ def from_json(request_class: type[R], document: Mapping[str, Any], entrance: Ent
     Raises SpecError for another version, an unknown or a missing field, and a value of the wrong type or out of its
     range. `entrance` chooses the spelling of fields in errors.
     """
-    if not isinstance(document, Mapping):
+    if not has_type(document, Mapping):
         raise SpecError(f"A request is {document!r:.80}: expected an object with the field version.")
-    version = document.get("version")
-    if version != VERSION or isinstance(version, bool):
+    version: object = document.get("version")
+    if isinstance(version, bool) or version != VERSION:
         raise SpecError(f"version is {version!r:.80}: expected {VERSION}.")
     options = {option.field: option for option in list_options(request_class)}
     values: dict[str, Any] = {}
@@ -49,12 +50,5 @@ def from_json(request_class: type[R], document: Mapping[str, Any], entrance: Ent
             if name not in options:
                 raise unknown("field of a request", str(name)[:80], options)
             check_value(options[name], value)
-            values[name] = read_value(options[name], value)
+            values[name] = normalize(options[name], value)
     return request_class(**values)
-
-
-def read_value(option: DeclaredOption, value: Any) -> Any:
-    """Return a checked value in the type of its field: a path is a Path, and a list is a tuple."""
-    if value is None:
-        return None
-    return option.kind(value) if option.kind in (Path, tuple) else value

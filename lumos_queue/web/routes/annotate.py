@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
-from sqlalchemy import Connection
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from db.engine.connection import Connection
 from db.queries.episode_names import trajectory_of
 from db.queries.labels import KINDS, VALUES
 from db.queries.step_names import name_steps

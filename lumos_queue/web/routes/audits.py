@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, File, Form, UploadFile
-from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from db.engine.connection import Connection
 from db.queries.changes import Change, find_audit_change
 from db.queries.step_locations import StepLocator
 from db.queue.web_actions import PersonAction

@@ -7,12 +7,13 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query
-from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
+from db.engine.connection import Connection
 from db.engine.snapshot import reading
 from db.queries.pairs import Pair
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import SpecError
 from lumos_queue.pages.labels import JobLabel, label_jobs
 from lumos_queue.pages.limits import LEVELS
@@ -51,7 +52,7 @@ async def compare_page(visit: Reading, jobs: Names, metric: str = "", common: bo
 
 def _describe_jobs(
     connection: Connection, names: Sequence[str], metric: str, by: str
-) -> tuple[list[Any], list[JobLabel], FieldChoice, str]:
+) -> tuple[list[StoredJob], list[JobLabel], FieldChoice, str]:
     """The jobs' rows and labels, the choice of fields, and the reason why the jobs cannot be compared."""
     rows = _find_jobs(connection, names)
     try:
@@ -64,7 +65,7 @@ def _describe_jobs(
 def _show_page(
     visit: RequestContext,
     options: Mapping[str, str],
-    rows: Sequence[Any],
+    rows: Sequence[StoredJob],
     labels: Sequence[JobLabel],
     fields: FieldChoice,
     wrong: str,
@@ -150,7 +151,7 @@ def task_page(
     return render(visit, "compare_task.html", pairs=pairs, query=_query(rows))
 
 
-def _find_jobs(connection: Connection, name_lists: Sequence[str]) -> list[Any]:
+def _find_jobs(connection: Connection, name_lists: Sequence[str]) -> list[StoredJob]:
     """The jobs' rows, without repetitions. Raises NotFound for an unknown job, SpecError for too many jobs."""
     names = [name for several in name_lists for name in several.split(",") if name]
     if len(names) > MAX_JOBS:
@@ -164,7 +165,7 @@ def _find_ids(visit: RequestContext, name_lists: Sequence[str]) -> list[str]:
         return [row.id for row in _find_jobs(connection, name_lists)]
 
 
-def _query(rows: Sequence[Any], **options: str) -> str:
+def _query(rows: Sequence[StoredJob], **options: str) -> str:
     return urlencode(_parameters(rows, **options))
 
 
@@ -172,5 +173,5 @@ def _query_names(names: Sequence[str], **options: str) -> str:
     return urlencode({"jobs": ",".join(names)} | {name: value for name, value in options.items() if value})
 
 
-def _parameters(rows: Sequence[Any], **options: str) -> dict[str, str]:
+def _parameters(rows: Sequence[StoredJob], **options: str) -> dict[str, str]:
     return {"jobs": ",".join(row.id for row in rows)} | {name: value for name, value in options.items() if value}

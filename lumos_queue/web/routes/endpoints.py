@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
-from sqlalchemy import Connection
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from db.engine.connection import clock
+from db.engine.connection import Connection, clock
 from db.queue.sessions import live_sessions
 from db.queue.shares import list_caps, set_cap
 from db.queue.web_actions import PersonAction

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Query
-from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
+from db.engine.connection import Connection
 from db.engine.snapshot import reading
 from db.journal.step_records import load_steps
 from db.queries.episode_names import split_name

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter
-from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
+from db.engine.connection import Connection
 from db.engine.snapshot import reading
 from db.queries.facets import MAX_COUNTED, count_facets
 from db.queries.filters import Filter

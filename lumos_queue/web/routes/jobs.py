@@ -7,15 +7,16 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form
-from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 
 import db.queries.jobs
 import db.queue.job_changes
-from db.models.failure_classes import FailureClass
-from db.models.states import OPEN, JobState
+from db.engine.connection import Connection
+from db.kinds.failure_classes import FailureClass
+from db.kinds.states import OPEN, JobState
 from db.queries.failures import count_failures
+from db.queue.stored_jobs import StoredJob
 from db.queue.tags import tags_of
 from db.queue.web_actions import PersonAction
 from db.transfer.requeue import requeue
@@ -162,7 +163,7 @@ def requeue_class(visit: Operating, name: str, failed: Annotated[str, Form()]) -
     return RedirectResponse(f"/jobs/{row.id}", 303)
 
 
-def find_job(connection: Connection, name: str) -> Any:
+def find_job(connection: Connection, name: str) -> StoredJob:
     """Return the job with this id or abbreviated id. Raises NotFound."""
     try:
         return db.queries.jobs.get_job(connection, storable(name)[0])

@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.responses import HTMLResponse, Response
 
 from db.engine.connection import clock
-from db.models.pools import describe_gpus
+from db.kinds.pools import describe_gpus
 from db.queue.sessions import jobs_held, list_refused_messages, live_sessions
 from lumos_queue.live.waits import is_silent
 from lumos_queue.web.rendering import render, render_part

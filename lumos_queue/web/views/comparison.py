@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from sqlalchemy import Connection, select
-from sqlalchemy.orm import aliased
-
-from db.models import EpisodeRow, Item, TaskRow
+from db.engine.connection import Connection
+from db.queries.counterparts import find_equal_task, find_finished_episode
 from db.queries.pairs import Pair, Pairs
-from db.queue.equal_tasks import match_tasks
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.comparability import choose_metric
 
@@ -19,7 +16,7 @@ MAX_JOBS = 8  #: in one comparison
 
 
 def list_changed(
-    connection: Connection, first: Any, second: Any, metric: str, better: bool, after: int
+    connection: Connection, first: StoredJob, second: StoredJob, metric: str, better: bool, after: int
 ) -> tuple[list[Pair], bool]:
     """Return the next tasks (pairs of episodes) on which the second job is better, or worse, and whether more follow.
 
@@ -31,24 +28,17 @@ def list_changed(
     return changes[:LISTED], len(changes) > LISTED
 
 
-def find_of_task(connection: Connection, jobs: Sequence[Any], task: int, sample: int) -> list[str]:
+def find_of_task(connection: Connection, jobs: Sequence[StoredJob], task: int, sample: int) -> list[str]:
     """Return JOB-NUMBER of each job's episode of a task of the first job's dataset, in the order of the jobs.
 
     A job with another dataset has the same row as another task. Raises SpecError for a job without such an episode.
     """
-    original, same = aliased(TaskRow), aliased(TaskRow)
     names = []
     for job in jobs:
-        key: Any = task
+        key: int | None = task
         if job.dataset != jobs[0].dataset:
-            twin = select(same.id).join(original, match_tasks(connection, original, same))
-            key = connection.execute(twin.where(original.id == task, same.dataset == job.dataset).limit(1)).scalar()
-        ordinal = connection.execute(
-            select(Item.ordinal)
-            .join(EpisodeRow, EpisodeRow.id == Item.id)
-            .where(EpisodeRow.job == job.id, EpisodeRow.task == key, EpisodeRow.sample == sample)
-            .where(EpisodeRow.ending != "")
-        ).scalar()
+            key = find_equal_task(connection, task, job.dataset) if job.dataset else None
+        ordinal = None if key is None else find_finished_episode(connection, job.id, key, sample)
         if ordinal is None:
             raise SpecError(
                 f"Job {job.id} has no finished episode of this task: choose a task from the list of changed tasks."

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Connection, select
-
+from db.engine.connection import Connection
 from db.journal.artifacts import peek_artifact
-from db.models import Attempt
 from db.queries.related_episodes import MAX_RELATIVES, Relative, find_relatives
-from db.queries.trajectory import Trajectory
+from db.queries.trajectory import Trajectory, list_other_attempts
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.sections.failures import IMAGES
 from lumos_queue.pages.trajectories import ShownCall, describe_facts, describe_verdicts, show_calls
@@ -59,7 +58,7 @@ class EpisodeView:
     """The content of an episode's page. Texts are plain."""
 
     name: str
-    job: Any
+    job: StoredJob
     found: Mapping[str, Any]  #: reports.trajectory.trajectory_as_json
     question: str
     facts: Sequence[tuple[str, str]]
@@ -114,7 +113,7 @@ def read_episode(connection: Connection, trajectory: Trajectory, person: str, fi
         verdicts=describe_verdicts(episode),
         own_labels=[label for label in labels if label["labeller"] == person],
         other_labels=[label for label in labels if label["labeller"] != person],
-        attempts=_attempts(connection, trajectory.episode),
+        attempts=list_other_attempts(connection, trajectory),
         relatives=relatives[:MAX_RELATIVES],
         more_relatives=len(relatives) > MAX_RELATIVES,
     )
@@ -210,8 +209,3 @@ def find_damage(media_type: str, beginning: bytes, end: bytes) -> str:
     if actual_type != media_type:
         return f"broken: it is stored as {media_type} and begins as {actual_type}"
     return "broken: it does not end as a whole picture does" if ends_unlike(media_type, end) else ""
-
-
-def _attempts(connection: Connection, episode: Any) -> list[int]:
-    query = select(Attempt.number).where(Attempt.episode == episode.id, Attempt.number != episode.attempt)
-    return list(connection.execute(query.order_by(Attempt.number)).scalars())

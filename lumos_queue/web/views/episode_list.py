@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from sqlalchemy import Connection
-
-from db.engine.connection import Database
+from db.engine.connection import Connection, Database
 from db.engine.snapshot import reading
 from db.queries.episode_names import read_cursor
 from db.queries.facets import Facets

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from sqlalchemy import Connection
-
-from db.models.job_kinds import JobKind
+from db.engine.connection import Connection
+from db.kinds.job_kinds import JobKind
 from db.queries.task_fields import shorten
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.reports.field_groups import list_known_fields
 from lumos_queue.util.sanitize import storable
 
@@ -25,7 +24,7 @@ class FieldChoice:
     chosen: Sequence[str] = ()  #: one field, or none
 
 
-def choose_fields(connection: Connection, jobs: Sequence[Any], by: str) -> FieldChoice:
+def choose_fields(connection: Connection, jobs: Sequence[StoredJob], by: str) -> FieldChoice:
     """Return the fields of the first of the jobs (their rows), with the chosen one; '' chooses none."""
     has_fields = jobs and jobs[0].kind != JobKind.TRAIN and jobs[0].main_metric
     names = list_known_fields(connection, jobs[0]) if has_fields else []
