@@ -58,7 +58,7 @@ def tries_of(connection: Connection, job: Any) -> list[DerivedTry]:
         .where(Item.job == job.id)
         .order_by(Item.ordinal)
     )
-    tries = []
+    tries: list[DerivedTry] = []
     for row in rows:
         task = Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
         tries.append(DerivedTry(task, row.sample, row.id, row.ending or "", row.answer, at_limit))

@@ -87,7 +87,8 @@ def _condition(connection: Connection, term: Term) -> Condition:
             return field_condition(connection, term)
         case "rating":
             return _has_label(RATINGS, compare(connection, RATING, term))
-    raise AssertionError(f"the field '{field}' has no condition")
+        case _:
+            raise AssertionError(f"the field '{field}' has no condition")
 
 
 def _has_failure(connection: Connection, term: Term, other_conditions: Sequence[Condition]) -> Condition:

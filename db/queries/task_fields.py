@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, FromClause, Text, case, cast, func, literal, select
 
+from db.engine.json_columns import is_object
 from db.models import Item, JobRow, TaskRow
 from lumos_queue.errors import SpecError, suggest
 from lumos_queue.records import Task
@@ -21,13 +22,13 @@ PLAIN_VALUES = "text, numbers, truth values and null"
 _META = "meta"
 
 
-def read_fields(gold: Any) -> Mapping[str, Any]:
+def read_fields(gold: object) -> Mapping[str, object]:
     """Return the fields of a task's gold value by name; empty if it has none."""
-    fields = gold.get(_META) if isinstance(gold, dict) else None
-    return fields if isinstance(fields, dict) else {}
+    fields = gold.get(_META) if is_object(gold) else None
+    return fields if is_object(fields) else {}
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Whether a field's value is text, a number, a truth value or null, as opposed to a list or mapping."""
     return value is None or isinstance(value, str | int | float)
 
