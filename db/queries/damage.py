@@ -156,21 +156,20 @@ def _spec_problems(spec: object) -> Iterator[str]:
                 yield from _request_problems(f"spec.{name}", part)
 
 
-def _request_problems(path: str, request: Mapping[str, Any]) -> Iterator[str]:
+def _request_problems(path: str, request: Mapping[str, object]) -> Iterator[str]:
     """Yield the problems of those values of a request that lists and reports read."""
     for name, value in request.items():
         if name in _TEXTS and not isinstance(value, str):
             yield f"its {path}.{name} is {_describe(value)}, expected a text"
-        elif name in _OBJECTS and not isinstance(value, dict):
+        elif name in _OBJECTS and not is_object(value):
             yield f"its {path}.{name} is {_describe(value)}, expected an object"
         elif name == "samples" and (not isinstance(value, int) or value < 1):
             yield f"its {path}.samples is {_describe(value)}, expected 1 or more"
-    agent: object = request.get("agent")
+    agent = request.get("agent")
     if is_object(agent):
         yield from _request_problems(f"{path}.agent", agent)
-    no_roles: Mapping[str, object] = {}
-    roles: Mapping[str, object] = request.get("roles", no_roles)
-    if not all(isinstance(url, str) for url in roles.values()):
+    roles = request.get("roles")
+    if is_object(roles) and not all(isinstance(url, str) for url in roles.values()):
         yield f"its {path}.roles are not all texts"
 
 
