@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Text, case, cast, func, literal, select
+from sqlalchemy import Connection, FromClause, Text, case, cast, func, literal, select
 
+from db.engine.conditions import Value
 from db.engine.json_columns import is_object
 from db.models import Item, JobRow, TaskRow
 from lumos_queue.errors import SpecError, suggest
@@ -103,21 +103,21 @@ def shorten(text: str, max_characters: int = MAX_NAME) -> str:
     return one_line(text)
 
 
-def member(value: Any, name: str) -> ColumnElement[Any]:
+def member(value: Value, name: str) -> Value:
     """Return the SQL of a member of a JSON object, on PostgreSQL; null if there is no such member, or no object."""
     return value.op("->")(cast(literal(name), Text))
 
 
-def field_of_postgresql(name: str) -> ColumnElement[Any]:
+def field_of_postgresql(name: str) -> Value:
     """Return the JSON value of a field of TaskRow, on PostgreSQL."""
     return member(_meta_of_postgresql(), name)
 
 
-def _meta_of_postgresql() -> ColumnElement[Any]:
+def _meta_of_postgresql() -> Value:
     return member(TaskRow.gold, _META)
 
 
-def sound_gold() -> ColumnElement[Any]:
+def sound_gold() -> Value:
     """Return the gold value of TaskRow on SQLite; null if the column has no JSON."""
     return case((func.json_valid(TaskRow.gold) == 1, TaskRow.gold))
 

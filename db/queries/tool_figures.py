@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, and_, func, literal_column, select, union_all
 
@@ -37,7 +37,7 @@ class Costs:
 
 def origins(connection: Connection, benchmarks: Collection[str]) -> dict[str, RunOrigin]:
     """Return the origin of each evaluation on these benchmarks, by job. It is read from the job's first task."""
-    inputs: Any = TaskRow.inputs
+    inputs = TaskRow.inputs
     rows = connection.execute(
         select(
             Item.job,
@@ -87,7 +87,7 @@ def provenances(connection: Connection, job: str, besides: str) -> dict[int, fro
 
 def list_judged_names(connection: Connection, job: str) -> dict[int, str]:
     """Return the names of the judged episodes, by ordinal of the item in the judge's job."""
-    inputs: Any = TaskRow.inputs
+    inputs = TaskRow.inputs
     rows = connection.execute(
         select(Item.ordinal, inputs["from"]["episode"].as_string())
         .join(TaskRow, TaskRow.id == Item.task)
