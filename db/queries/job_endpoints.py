@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, select
 
 from db.engine.json_columns import is_object
-from db.engine.whole_rows import read_rows
 from db.models import JobEndpoint, JobRow
 
 
-def endpoints_of_kind(connection: Connection, kind: str) -> list[JobEndpoint]:
+def endpoints_of_kind(connection: Connection, kind: str) -> list[Any]:
     """Return the identities that endpoints of all jobs of a kind reported, oldest first. Damaged rows are left out."""
     query = select(JobEndpoint.__table__).join(JobRow, JobRow.id == JobEndpoint.job).where(JobRow.kind == kind)
-    return _readable(read_rows(connection, JobEndpoint, query.order_by(JobEndpoint.id)))
+    return _readable(connection.execute(query.order_by(JobEndpoint.id)))
 
 
-def endpoints_of(connection: Connection, job: str) -> list[JobEndpoint]:
+def endpoints_of(connection: Connection, job: str) -> list[Any]:
     """Return the identities that the job's endpoints reported, oldest first. Damaged rows are left out."""
     query = select(JobEndpoint.__table__).where(JobEndpoint.job == job).order_by(JobEndpoint.id)
-    return _readable(read_rows(connection, JobEndpoint, query))
+    return _readable(connection.execute(query))
 
 
 def load_served_models(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -38,5 +38,5 @@ def load_served_models(connection: Connection, jobs: Sequence[str]) -> dict[str,
     return served_models
 
 
-def _readable(endpoints: Iterable[JobEndpoint]) -> list[JobEndpoint]:
+def _readable(endpoints: Iterable[Any]) -> list[Any]:
     return [row for row in endpoints if isinstance(row.identity, dict)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, FromClause, Text, case, cast, func, literal, select
 
@@ -22,7 +23,7 @@ PLAIN_VALUES = "text, numbers, truth values and null"
 _META = "meta"
 
 
-def read_fields(gold: object) -> Mapping[str, object]:
+def read_fields(gold: object) -> Mapping[str, Any]:
     """Return the fields of a task's gold value by name; empty if it has none."""
     fields = gold.get(_META) if is_object(gold) else None
     return fields if is_object(fields) else {}
