@@ -13,7 +13,7 @@ import json
 from collections.abc import Generator, Hashable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
-from lumos_queue.records import Action, Completion, Execution, Subgoal, record
+from lumos_queue.records import Action, Completion, Execution, JsonObject, Subgoal, record
 
 R = TypeVar("R")
 Variables = Mapping[str, Mapping[str, Any]]  #: the variables of actions: name to JSON value
@@ -59,7 +59,7 @@ class Constraint(Protocol):
         """The digest of everything that decides which texts are allowed. It is a part of an Ask's digest."""
         ...
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> JsonObject:
         """Return the JSON from which another process rebuilds the constraint."""
         ...
 
@@ -170,7 +170,7 @@ class Call:
     """Call an external tool, over the network. Its result is an Execution. A recorded call is never repeated."""
 
     tool: str
-    arguments: Mapping[str, Any]  #: JSON
+    arguments: JsonObject
     #: Number of earlier equal calls of the episode, for tools whose answers to them differ. It is not in the digest, by
     #: which records of the call are found. It is not stored, either: it follows from the earlier steps, so that a
     #: resumed episode counts equally and repeats no recorded call.
@@ -299,7 +299,7 @@ class ActionLog:
 
     def path(self, position: int) -> Path:
         """Return the actions from the root of a tree to this position, inclusive, and the variables that they set."""
-        positions = []
+        positions: list[int] = []
         while position != ROOT:
             positions.append(position)
             position = self._parents[position]

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from lumos_queue.commands import (
     KEPT_DIGITS,
@@ -30,7 +30,7 @@ from lumos_queue.commands import (
 )
 from lumos_queue.errors import ApprovalPending, EpisodeError
 from lumos_queue.notation import without_roles
-from lumos_queue.records import Action, Completion, Execution, Outcome, Task
+from lumos_queue.records import Action, Completion, Execution, Json, JsonObject, Outcome, Task
 from lumos_queue.util.exchange import Exchange
 from lumos_queue.util.task_group import run_together
 
@@ -82,7 +82,7 @@ class StepContext:
     position: int
     branch: int
     #: The variables of the actions so far. In a tree search: of the actions on the path from the root.
-    variables: Variables = field(default_factory=dict)
+    variables: Variables = field(default_factory=dict[str, JsonObject])
     done: Sequence[tuple[Action, Execution]] = ()  #: these actions, in order; a session is rebuilt from them
     step: Callable[[Command, int, int], Awaitable[Result]] | None = None  #: carries out a command at position, branch
     final: Final | None = None  #: of this action
@@ -100,7 +100,7 @@ class StepContext:
         assert isinstance(completion, Completion)
         return completion
 
-    async def call(self, tool: str, /, *, nth: int = 0, **arguments: Any) -> Execution:
+    async def call(self, tool: str, /, *, nth: int = 0, **arguments: Json) -> Execution:
         """Call an external tool from an action, as a separate step that is replayed. `nth`: earlier equal calls."""
         execution = await self._carry_out(Call(tool, arguments, nth))
         assert isinstance(execution, Execution)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass_transform
 
-C = TypeVar("C", bound=type)
+C = TypeVar("C", bound=type[object])
+#: A JSON value. A value that was read has lists and dictionaries; a value to write may have other containers.
+if TYPE_CHECKING:
+    Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+else:
+    Json = object  # code that reads annotations at run time cannot resolve a type that contains itself
+JsonObject: TypeAlias = Mapping[str, Json]
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
@@ -125,7 +131,7 @@ class Task:
     dataset: str  #: sha256 of the rows of its dataset
     row: str  #: the row's own id, or its number counted from 1
     question: str
-    inputs: Mapping[str, Any] = field(default_factory=dict)
+    inputs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     gold: Any = None  #: hidden from formulations: see `without_gold`
 
     def without_gold(self) -> Task:

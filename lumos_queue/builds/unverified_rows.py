@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.derived_episodes import find_source_jobs
 from db.queries.jobs import jobs_with_dataset
 from db.queue.endings import STORED
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.row_origins.origins import KINDS, RowState, read_row_origins
 
 
@@ -32,10 +32,13 @@ def find_unverified(connection: Connection) -> tuple[frozenset[str], frozenset[s
 
 
 def _select_derived(
-    connection: Connection, derived_datasets: Iterable[str], unverified_datasets: Iterable[str], jobs: Iterable[Any]
+    connection: Connection,
+    derived_datasets: Iterable[str],
+    unverified_datasets: Iterable[str],
+    jobs: Iterable[StoredJob],
 ) -> set[str]:
     """Return the derived datasets that have a task made of an episode on unverified rows."""
-    dataset_of = {job.id: job.dataset for job in jobs}
+    dataset_of = {job.id: job.dataset for job in jobs if job.dataset}
     sources = {digest: _source_datasets(connection, digest, dataset_of) for digest in derived_datasets}
     results, bases = set[str](), set(unverified_datasets)
     while additions := {

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lumos_queue.commands import Constraint, FunctionSchema
-from lumos_queue.records import Completion
+from lumos_queue.records import Completion, Json, JsonObject
 
 if TYPE_CHECKING:  # checks of addresses and scripted endpoints do without the client library
     from lumos_queue.endpoints.admission import AdmissionControl
@@ -29,22 +29,24 @@ class Sampling:
     beams: int = 0  #: hypotheses of a beam search; 0: no search, or as many as the requested candidates
     epsilon: float = 0.0  #: the probability that the reply is sampled from the candidates' softmax instead of the best
     #: Further fields of the request, and fields of it with other values; None leaves a field out.
-    request: Mapping[str, Any] = field(default_factory=dict)
+    request: JsonObject = field(default_factory=dict[str, Json])
     #: The version of the formulations whose rules read the reply. An executor sets it for the job; it is never stored.
     rules: int = RULES
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Json]:
         """Return the stored form. Newer fields with default values are omitted, because older jobs lack them."""
         fields = asdict(self)
         del fields["rules"]
-        for name, default in (("bos", True), ("beams", 0), ("epsilon", 0.0), ("request", {})):
+        defaults: dict[str, Json] = {"bos": True, "beams": 0, "epsilon": 0.0, "request": {}}
+        for name, default in defaults.items():
             if fields[name] == default:
                 del fields[name]
         return fields
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Sampling:
-        return cls(**{**value, "stop": tuple(value["stop"])})
+        fields: dict[str, Any] = {**value, "stop": tuple(value["stop"])}
+        return cls(**fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ class Endpoint(Protocol):
         """
         ...
 
-    async def identity(self) -> dict[str, Any]:
+    async def identity(self) -> dict[str, Json]:
         """Return the server's own description (model, revision, dtype, server version), as far as it has one.
 
         If replicas differ in a value, it is the list of their values. Raises SpecError, one line with the remedy, when

@@ -6,15 +6,14 @@ with the tokenizer's prefix (read in their sources, 2026). For chat://, the serv
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from lumos_queue.records import JsonObject
 
 OWNERS = frozenset(("vllm",))  #: `owned_by` in /v1/models of the servers that take `add_special_tokens`
 DECIDES = "decides itself whether <s> precedes a prompt, also with --framing eval"
 _SCHEMES = ("local", "scripted")  #: a scripted endpoint has no tokenizer
 
 
-def leaves_out_bos(url: str, identity: Mapping[str, Any]) -> bool:
+def leaves_out_bos(url: str, identity: JsonObject) -> bool:
     """Return whether the endpoint at `url`, with this identity, can omit `<s>` before a prompt."""
     scheme = url.partition(":")[0]
     if scheme in ("openai", "openais"):

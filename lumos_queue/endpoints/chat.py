@@ -7,9 +7,7 @@ prompt become theirs. The scheme is for teachers, judges, and models that see im
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from contextvars import ContextVar
-from typing import Any
 
 import httpx2
 import openai
@@ -24,6 +22,7 @@ from lumos_queue.endpoints.request_bodies import write_chat
 from lumos_queue.endpoints.request_fields import merge_into_control
 from lumos_queue.endpoints.tool_support import refuse_without_tools
 from lumos_queue.endpoints.vision import data_url
+from lumos_queue.records import Json, JsonObject
 
 
 class Chat(OpenAI):
@@ -39,15 +38,15 @@ class Chat(OpenAI):
         if not self._model:
             await self._client.describe(self._describe)
 
-    def _write(self, call: ModelCall) -> dict[str, Any]:
+    def _write(self, call: ModelCall) -> dict[str, Json]:
         return write_chat(call, [*map(data_url, call.images)], self._model)
 
-    def _control(self) -> dict[str, Any]:
+    def _control(self) -> dict[str, Json]:
         messages = [{"role": "user", "content": "1 + 1 ="}]
         body = {"model": self._model, "messages": messages, "max_tokens": 1, "temperature": 0.0}
         return merge_into_control(body, self._fields)
 
-    def _text(self, choice: dict[str, Any]) -> str:
+    def _text(self, choice: JsonObject) -> str:
         """Return the text of a reply's message, else its refusal, as formulations before version 3 read it."""
         message = _message(choice)
         text = message.get("content") or message.get("refusal") or ""
@@ -55,13 +54,13 @@ class Chat(OpenAI):
             raise Malformed("no text in 'choices[0].message.content'")
         return text
 
-    def _read_choice(self, choice: dict[str, Any], notes: list[str]) -> tuple[str, str, Mapping[str, Any] | None]:
+    def _read_choice(self, choice: JsonObject, notes: list[str]) -> tuple[str, str, JsonObject | None]:
         message = _message(choice)
         text, thought = read_content(message, notes)
         return text, join_reasoning((read_reasoning(message, notes), thought)), message
 
 
-def _message(choice: Mapping[str, Any]) -> dict[str, Any]:
+def _message(choice: JsonObject) -> JsonObject:
     message = choice.get("message")
     if not isinstance(message, dict):
         raise Malformed("no message in 'choices[0].message'")

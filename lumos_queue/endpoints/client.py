@@ -7,7 +7,7 @@ import math
 import random
 import time
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypedDict, TypeVar
 
 import orjson
 
@@ -26,7 +26,7 @@ from lumos_queue.errors import (
     RowFailed,
     SpecError,
 )
-from lumos_queue.records import Ending
+from lumos_queue.records import Ending, Json, JsonObject
 
 MAX_BACKOFF_SECONDS = (
     30.0  #: between two tries; if a server requests a longer pause, the request fails and will be retried later
@@ -35,6 +35,15 @@ NO_WAIT = 1e-4  #: seconds: a shorter wait is the time of the check for a slot, 
 SPARE = 1.25  #: requests for each slot that a server states
 
 T = TypeVar("T")
+
+
+class Cost(TypedDict):
+    """The times of a reply in seconds, and its retries."""
+
+    seconds: float
+    waited: float
+    lost: float
+    retries: int
 
 
 class TimedReply(NamedTuple, Generic[T]):
@@ -47,7 +56,7 @@ class TimedReply(NamedTuple, Generic[T]):
     retries: int
 
     @property
-    def cost(self) -> dict[str, Any]:
+    def cost(self) -> Cost:
         """The times and the number of retries by name, for `replies.completion`."""
         return {"seconds": self.seconds, "waited": self.waited, "lost": self.lost, "retries": self.retries}
 
@@ -61,8 +70,8 @@ class Client:
         servers: Iterable[Http],
         settings: EndpointSettings,
         first_backoff: float,
-        make_control: Callable[[], Mapping[str, Any]],
-        read_control: Callable[[dict[str, Any], Mapping[str, str]], object],
+        make_control: Callable[[], JsonObject],
+        read_control: Callable[[JsonObject, Mapping[str, str]], object],
     ):
         """`make_control`: returns the body of a request for one token that any server of this protocol accepts.
         `read_control`: reads the reply to that request, and raises Malformed when it has no text.
@@ -89,8 +98,8 @@ class Client:
     async def post(
         self,
         path: str,
-        body: Mapping[str, Any],
-        read: Callable[[dict[str, Any], Mapping[str, str]], T],
+        body: JsonObject,
+        read: Callable[[JsonObject, Mapping[str, str]], T],
         episode: str = "",
         max_bytes: int = REPLY_BYTES,
     ) -> TimedReply[T]:
@@ -238,7 +247,7 @@ class Client:
         if len(self._slots) == len(self.replicas.all):
             self.admission.set_stated(sum(math.ceil(SPARE * slots) for slots in self._slots.values()))
 
-    async def identity(self, describe: Callable[[Http], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+    async def identity(self, describe: Callable[[Http], Awaitable[dict[str, Json]]]) -> dict[str, Json]:
         """Return the result of `self.describe`, and raise its errors with messages for people.
 
         Raises SpecError also when no replica answers, and EndpointNotReady when none is ready.
@@ -250,7 +259,7 @@ class Client:
         except InfrastructureError as error:
             raise SpecError(f"Cannot use the endpoint, {error}: start the server or correct the URL.") from None
 
-    async def describe(self, describe: Callable[[Http], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+    async def describe(self, describe: Callable[[Http], Awaitable[dict[str, Json]]]) -> dict[str, Json]:
         """Return the replicas' descriptions as one. If they differ in a value, it is a list in the replicas' order.
 
         Replicas without a successful answer are left out for a while. If all are, raises EndpointNotReady if a replica
@@ -260,7 +269,7 @@ class Client:
         descriptions = await asyncio.gather(
             *(describe(replica.http) for replica in self.replicas.all), return_exceptions=True
         )
-        identities: list[dict[str, Any]] = []
+        identities: list[dict[str, Json]] = []
         for replica, description in zip(self.replicas.all, descriptions, strict=True):
             if isinstance(description, InfrastructureError):
                 replica.leave_out(time.perf_counter())

@@ -7,7 +7,7 @@ bounded whatever a server sends. Compressed replies are refused: requests do not
 from __future__ import annotations
 
 import asyncio
-from typing import cast
+from typing import Any
 
 import httptools
 
@@ -53,8 +53,9 @@ class Connection(asyncio.Protocol):
         self._loop = loop
         self._reply: asyncio.Future[HttpReply] | None = None
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport, self.open = cast(asyncio.Transport, transport), True  # uvloop has another class
+    def connection_made(self, transport: Any) -> None:  # uvloop's class is no asyncio.Transport
+        self._transport: asyncio.Transport = transport
+        self.open = True
         self._parser = httptools.HttpResponseParser(self)  # after a complete reply it expects the next reply
 
     def exchange(self, message: bytes, max_bytes: int) -> asyncio.Future[HttpReply]:
@@ -133,7 +134,8 @@ class Connection(asyncio.Protocol):
         return self._headers.get("content-encoding", "identity").lower() not in ("identity", "")
 
     def _begin(self) -> None:
-        self._reason, self._headers, self._body = b"", {}, bytearray()
+        self._headers: dict[str, str] = {}
+        self._reason, self._body = b"", bytearray()
         self._ends_with_connection = False  #: neither a length nor chunks: the reply ends with the connection
 
     def _end_long(self, bytes_allowed: int) -> None:

@@ -94,11 +94,13 @@ class Connections:
     async def _connect(self, seconds: float) -> Connection:
         loop = asyncio.get_running_loop()
         host = self._origin.host
-        tls = {"ssl": tls_context(), "server_hostname": host} if self._origin.scheme == "https" else {}
+        context = tls_context() if self._origin.scheme == "https" else None
         try:
             async with asyncio.timeout(seconds):
                 tcp_socket = await dial(host, self._origin.port, self._hosts, self._beyond)
-                _, connection = await loop.create_connection(lambda: Connection(loop), sock=tcp_socket, **tls)
+                _, connection = await loop.create_connection(
+                    lambda: Connection(loop), sock=tcp_socket, ssl=context, server_hostname=host if context else None
+                )
         except TimeoutError:
             raise Unreachable(f"no connection within {seconds:g} s") from None
         except (OSError, UnicodeError) as error:  # ssl.SSLError is an OSError; UnicodeError: not a host name

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 from lumos_queue.errors import EpisodeError
-from lumos_queue.records import Ending
+from lumos_queue.records import Ending, Json, JsonObject
 
 TOO_MANY_REQUESTS = 429  #: the only status that is never about the prompt
 MAX_BYTES = 64 * 2**10  #: longer replies are ignored; servers explain a refusal in a few hundred bytes
@@ -50,13 +49,13 @@ def is_context_full(status: int, body: bytes) -> bool:
     if status == TOO_MANY_REQUESTS or len(body) > MAX_BYTES:
         return False
     try:
-        reply = json.loads(body)
+        reply: Json = json.loads(body)
     except (ValueError, RecursionError):
         return False
     if not isinstance(reply, dict):
         return False
     error = reply.get("error")
-    nodes: list[dict[str, Any]] = [reply, error] if isinstance(error, dict) else [reply]
+    nodes: list[JsonObject] = [reply, error] if isinstance(error, dict) else [reply]
     if any(node.get(name) in CODES for node in nodes for name in ("code", "type")):
         return True
     texts = (node.get(name) for node in nodes for name in ("error", "message", "detail"))

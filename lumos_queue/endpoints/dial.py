@@ -38,7 +38,8 @@ async def check_addresses(host: str, port: int, hosts: Hosts, beyond: str = "") 
     `beyond`: why addresses of other machines are forbidden; '' if they are not. Raises ForbiddenHost when all are
     forbidden, and OSError when the name is unknown.
     """
-    allowed_addresses, problem = [], ""
+    allowed_addresses: list[AddressInfo] = []
+    problem = ""
     for entry in await _look_up(host, port):
         address = str(entry[4][0])
         reason = hosts.problem(host, port, address)
@@ -54,7 +55,9 @@ async def check_addresses(host: str, port: int, hosts: Hosts, beyond: str = "") 
 
 async def connect(addresses: Sequence[AddressInfo]) -> socket.socket:
     """Return a socket that is connected to one of these checked addresses. Raises OSError when none answers."""
-    return await aiohappyeyeballs.start_connection(addresses, happy_eyeballs_delay=STAGGER_SECONDS, interleave=1)
+    return await aiohappyeyeballs.start_connection(  # pyright: ignore[reportUnknownMemberType]  # tuples without types
+        addresses, happy_eyeballs_delay=STAGGER_SECONDS, interleave=1
+    )
 
 
 async def _look_up(host: str, port: int) -> list[AddressInfo]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Mapping
-from typing import Any
 
 import orjson
 
@@ -17,6 +16,7 @@ from lumos_queue.endpoints.failed_try import TryFailed
 from lumos_queue.endpoints.http import RequestRefused, reply_bytes
 from lumos_queue.endpoints.replicas import Replica, Replicas
 from lumos_queue.errors import EpisodeError, UnclearFailure
+from lumos_queue.records import JsonObject
 
 LOOK_SECONDS = 0.05  #: between two checks for evidence
 QUIET_SECONDS = 1.5  #: without another request in flight; then a control is sent
@@ -31,8 +31,8 @@ class Judge:
         url: str,
         admission: AdmissionControl,
         replicas: Replicas,
-        make_control: Callable[[], Mapping[str, Any]],
-        read_control: Callable[[dict[str, Any], Mapping[str, str]], object],
+        make_control: Callable[[], JsonObject],
+        read_control: Callable[[JsonObject, Mapping[str, str]], object],
     ):
         """`make_control` returns the body of a control; `read_control` raises Malformed when the reply has no text."""
         self._url, self._admission, self._replicas = url, admission, replicas

@@ -13,6 +13,7 @@ from typing import Any
 from lumos_queue.endpoints.base import EndpointSettings, Sampling
 from lumos_queue.endpoints.simple import SimpleEndpoint
 from lumos_queue.errors import SpecError
+from lumos_queue.records import Json
 from lumos_queue.util.plugins import is_dotted
 from lumos_queue.util.registry import Registry
 
@@ -49,6 +50,6 @@ class FunctionEndpoint(SimpleEndpoint):
         reply = await asyncio.to_thread(self._function, prompt)
         return await reply if inspect.isawaitable(reply) else reply
 
-    async def identity(self) -> dict[str, Any]:
+    async def identity(self) -> dict[str, Json]:
         assert self._plugin is not None
         return {"model": self._plugin.name, "sha256": self._plugin.digest}

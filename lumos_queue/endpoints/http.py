@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import orjson
 
@@ -24,6 +24,7 @@ from lumos_queue.endpoints.failed_try import TryFailed
 from lumos_queue.endpoints.hosts import Hosts
 from lumos_queue.endpoints.statuses import explain, is_transient
 from lumos_queue.errors import EndpointNotReady, EndpointRefused, InfrastructureError
+from lumos_queue.records import Json, JsonObject
 from lumos_queue.util.addresses import Origin
 from lumos_queue.util.retry_after import read_retry_after
 from lumos_queue.util.sanitize import storable
@@ -80,7 +81,7 @@ class Http:
         self,
         path: str,
         data: bytes,
-        read: Callable[[dict[str, Any], Mapping[str, str]], T],
+        read: Callable[[JsonObject, Mapping[str, str]], T],
         max_bytes: int = REPLY_BYTES,
     ) -> T:
         """POST `data` once, and return the result of `read` for reply and headers. `max_bytes`: limit of the reply.
@@ -140,7 +141,7 @@ class Http:
             return False
         return True
 
-    async def probe(self, path: str) -> tuple[int, Any]:
+    async def probe(self, path: str) -> tuple[int, Json]:
         """GET `path`. Return the status, and the JSON value or None if the body is not JSON.
 
         Raises InfrastructureError when nothing answers, and EndpointRefused when the server refuses access.
@@ -172,7 +173,7 @@ class Http:
         self._connections.close()
 
 
-def _json(raw: bytes) -> Any:
+def _json(raw: bytes) -> Json:
     try:
         return orjson.loads(raw)
     except orjson.JSONDecodeError:
@@ -183,7 +184,7 @@ def _json(raw: bytes) -> Any:
         raise Malformed(f"not JSON ({one_line(str(error))})") from None
 
 
-def json_object(raw: bytes) -> dict[str, Any]:
+def json_object(raw: bytes) -> JsonObject:
     """Return the JSON object in a reply. Raises Malformed for any other reply."""
     value = _json(raw)
     if not isinstance(value, dict):

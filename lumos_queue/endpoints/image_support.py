@@ -6,7 +6,6 @@ import asyncio
 import struct
 import zlib
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 
@@ -16,6 +15,7 @@ from lumos_queue.endpoints.failed_try import TryFailed
 from lumos_queue.endpoints.http import Http, Malformed, RequestRefused
 from lumos_queue.endpoints.urls import base_urls, model_name
 from lumos_queue.endpoints.vision import data_url, with_image_urls
+from lumos_queue.records import JsonObject
 
 SECONDS = 60.0  #: time limit of the request
 SIDE = 64  #: pixels: some models refuse smaller images
@@ -52,7 +52,7 @@ async def takes_images(url: str, settings: EndpointSettings) -> bool | None:
     return True
 
 
-def _check_reply(reply: Mapping[str, Any], _headers: Mapping[str, str]) -> None:
+def _check_reply(reply: JsonObject, _headers: Mapping[str, str]) -> None:
     """Raise Malformed for a reply without a choice, such as an error that is sent with a status of 200."""
     if not reply.get("choices"):
         raise Malformed("no 'choices'")

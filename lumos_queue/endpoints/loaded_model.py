@@ -66,10 +66,11 @@ def load_model(folder: Path) -> LoadedModel:
     encodes = encodes_prompts(folder)
     try:
         with MODEL_LOADING:
-            tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            tokenizers: Any = AutoTokenizer
+            tokenizer = tokenizers.from_pretrained(folder, local_files_only=True)
             tokenizer.model_max_length = 10**9  # the context is checked elsewhere; no warning on the terminal
-            load: Any = (AutoModelForSeq2SeqLM if encodes else AutoModelForCausalLM).from_pretrained
-            model, loading_info = load(
+            models: Any = AutoModelForSeq2SeqLM if encodes else AutoModelForCausalLM
+            model, loading_info = models.from_pretrained(
                 folder,
                 dtype=torch.float32,
                 use_safetensors=True,
@@ -84,8 +85,8 @@ def load_model(folder: Path) -> LoadedModel:
         raise SpecError(f"'{folder}' cannot be loaded as a language model: {reason}") from None
     if loading_info["missing_keys"]:  # they would be random
         raise SpecError(f"The weights in '{folder}' are incomplete: {min(loading_info['missing_keys'])} is missing.")
-    ends = model.generation_config.eos_token_id
-    ends = ends if isinstance(ends, list) else [ends]
+    end_tokens: int | list[int] | None = model.generation_config.eos_token_id
+    ends = end_tokens if isinstance(end_tokens, list) else [end_tokens]
     config = model.config.get_text_config()
     context = getattr(config, "max_position_embeddings", None)
     return LoadedModel(

@@ -37,7 +37,7 @@ from lumos_queue.endpoints.search import ConstraintCache, ReplySearch, SearchRes
 from lumos_queue.endpoints.stop_strings import StopStrings
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EpisodeError, InfrastructureError, LumosError
-from lumos_queue.records import Completion, Ending
+from lumos_queue.records import Completion, Ending, Json
 from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Local:
             rules=sampling.rules,
         )
 
-    async def identity(self) -> dict[str, Any]:
+    async def identity(self) -> dict[str, Json]:
         return await asyncio.to_thread(identity, self._folder)
 
     async def close(self) -> None:
@@ -107,12 +107,13 @@ class Row:
     prompt: str
     sampling: Sampling
     random: random.Random
-    reply: Future[tuple[str, bool]] = field(default_factory=Future)  #: text, and whether the token limit ended it
-    tokens: list[int] = field(default_factory=list)  #: the prompt's, then the reply's
+    #: Text, and whether the token limit ended it.
+    reply: Future[tuple[str, bool]] = field(default_factory=Future[tuple[str, bool]])
+    tokens: list[int] = field(default_factory=list[int])  #: the prompt's, then the reply's
     prompt_tokens: int = 0
     limit: int = 0  #: length of `tokens` at which the row ends
     cached_tokens: int = 0  #: tokens of the prompt that were read before
-    layers: Layers = field(default_factory=list)  #: keys and values, which begin with those of the known tokens
+    layers: Layers = field(default_factory=Layers)  #: keys and values, which begin with those of the known tokens
 
 
 class Batcher:
@@ -212,7 +213,8 @@ class Batcher:
 
     def _admit(self, new_rows: list[Row]) -> None:
         """Read the prompts of new rows, in groups of similar lengths, and add them to the batch."""
-        ready, loaded_model = [], self._loaded_model
+        ready: list[Row] = []
+        loaded_model = self._loaded_model
         for row in new_rows:
             row.tokens = loaded_model.tokenize(row.prompt, row.sampling.bos)
             row.prompt_tokens = len(row.tokens)

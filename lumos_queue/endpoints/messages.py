@@ -6,11 +6,9 @@ separate fields for reasoning. Parts of an unknown shape are skipped, with a not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from lumos_queue.endpoints.http import Malformed
 from lumos_queue.endpoints.replies import abbreviate, count, join_reasoning
+from lumos_queue.records import Json, JsonObject
 
 #: Beside the text of a message or a choice: of DeepSeek, vLLM, SGLang and llama.cpp; of OpenRouter and newer vLLM.
 REASONING_FIELDS = ("reasoning_content", "reasoning")
@@ -20,7 +18,7 @@ _FIELDS = ("text", "thinking", "reasoning", "reasoning_content", "thought", "ref
 MAX_TYPES = 3  #: types of skipped parts that a note names
 
 
-def read_content(message: Mapping[str, Any], notes: list[str]) -> tuple[str, str]:
+def read_content(message: JsonObject, notes: list[str]) -> tuple[str, str]:
     """Return the text of a message (or its refusal), and the reasoning in parts of its `content`.
 
     Add a line to `notes` about parts of an unknown shape. Raises Malformed if `content` is neither text nor parts.
@@ -51,7 +49,7 @@ def read_content(message: Mapping[str, Any], notes: list[str]) -> tuple[str, str
     return "".join(texts), join_reasoning(thoughts)
 
 
-def read_reasoning(source: Mapping[str, Any], notes: list[str]) -> str:
+def read_reasoning(source: JsonObject, notes: list[str]) -> str:
     """Return the reasoning in separate fields of a message or a choice; '' if there is none."""
     fields: dict[str, None] = {}
     for name in REASONING_FIELDS:
@@ -66,7 +64,7 @@ def read_reasoning(source: Mapping[str, Any], notes: list[str]) -> str:
     return join_reasoning(fields)
 
 
-def _read_part(part: object) -> str | None:
+def _read_part(part: Json) -> str | None:
     """Return the text of a part, which may itself be a list of parts, or None if it has no text."""
     if isinstance(part, dict):
         part = next((part[name] for name in _FIELDS if isinstance(part.get(name), str | list)), None)
@@ -77,7 +75,7 @@ def _read_part(part: object) -> str | None:
     return part if isinstance(part, str) else None
 
 
-def count_reasoning(usage: Mapping[str, Any], notes: list[str]) -> int:
+def count_reasoning(usage: JsonObject, notes: list[str]) -> int:
     """Return how many tokens of the reply were reasoning, or 0 if the server does not count them."""
     for name in ("completion_tokens_details", "output_tokens_details"):
         details = usage.get(name)

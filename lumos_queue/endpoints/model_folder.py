@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError
+from lumos_queue.records import Json, JsonObject
 from lumos_queue.util.extras import install_command
 from lumos_queue.util.regular_file import check_entries, open_regular, read_regular
 from lumos_queue.util.untrusted_json import read_json
@@ -53,12 +54,12 @@ def weights(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.safetensors"))
 
 
-def identity(folder: Path) -> dict[str, Any]:
+def identity(folder: Path) -> dict[str, Json]:
     """Return the model's name, kind, digests and libraries. Raises SpecError if its configuration cannot be read."""
-    config = _read_config(folder)
+    architectures: Any = _read_config(folder).get("architectures")
     return {
         "model": folder.resolve().name,
-        "architecture": ", ".join(config.get("architectures") or ["unknown"]),
+        "architecture": ", ".join(architectures or ["unknown"]),
         **model_digests(folder),
         "tokenizer_sha256": _sha256(tokenizer_file(folder)),
         "dtype": "float32",
@@ -97,10 +98,10 @@ def digest_of_files(paths: Sequence[Path]) -> str:
     return digests[0] if len(digests) == 1 else hashlib.sha256("".join(digests).encode()).hexdigest()
 
 
-def _read_config(folder: Path) -> dict[str, Any]:
+def _read_config(folder: Path) -> JsonObject:
     path = folder / "config.json"
     try:
-        config = read_json(read_regular(path, folder))
+        config: Json = read_json(read_regular(path, folder))
     except (OSError, ValueError) as error:
         raise SpecError(f"'{path}' cannot be read: {error}.") from None
     if not isinstance(config, dict):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from lumos_queue.commands import Constraint, FunctionSchema
 from lumos_queue.endpoints.base import Endpoint, ImagePart, ModelCall, Sampling
-from lumos_queue.records import Completion
+from lumos_queue.records import Completion, Json
 
 if TYPE_CHECKING:  # as in base.py
     from lumos_queue.endpoints.admission import AdmissionControl
@@ -34,7 +34,7 @@ class OldEndpoint(Protocol):
 
     async def generate(self, *fields: Any, **functions: Any) -> Completion: ...
 
-    async def identity(self) -> dict[str, Any]: ...
+    async def identity(self) -> dict[str, Json]: ...
 
     async def close(self) -> None: ...
 
@@ -56,7 +56,7 @@ class OldSignature:
         functions = {"functions": call.functions} if call.functions else {}
         return await self._endpoint.generate(*fields, **functions)
 
-    async def identity(self) -> dict[str, Any]:
+    async def identity(self) -> dict[str, Json]:
         return await self._endpoint.identity()
 
     async def close(self) -> None:

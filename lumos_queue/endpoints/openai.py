@@ -10,7 +10,6 @@ fields for a prompt without `<s>` and for a constraint; replies of other servers
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from lumos_queue.endpoints.base import RULES, EndpointSettings, ModelCall
 from lumos_queue.endpoints.constraints import judge, refuse_search
@@ -25,7 +24,7 @@ from lumos_queue.endpoints.tool_calls import with_call
 from lumos_queue.endpoints.tool_support import refuse_functions
 from lumos_queue.endpoints.vision import refuse_images
 from lumos_queue.errors import EndpointRefused, SpecError
-from lumos_queue.records import Completion, FinishReason
+from lumos_queue.records import Completion, FinishReason, Json, JsonObject
 
 #: Servers (`owned_by` in /v1/models) that list exactly their models; `transformers serve` lists its cache instead.
 LISTS_ALL = ("vllm", "sglang", "llamacpp")
@@ -65,29 +64,29 @@ class OpenAI(ServerEndpoint):
         if not self._model or (needs_owner and not self._owners):
             await self._client.describe(self._describe)
 
-    def _write(self, call: ModelCall) -> dict[str, Any]:
+    def _write(self, call: ModelCall) -> dict[str, Json]:
         return write_completion(call, (), self._model, self._owners)
 
-    def _control(self) -> dict[str, Any]:
+    def _control(self) -> dict[str, Json]:
         body = {"model": self._model, "prompt": "1 + 1 =", "max_tokens": 1, "temperature": 0.0}
         return merge_into_control(body, self._fields)
 
-    def _read(self, reply: dict[str, Any], headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
+    def _read(self, reply: JsonObject, headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
         choices, usage = reply.get("choices"), reply.get("usage")
-        choice = choices[0] if isinstance(choices, list) and choices else None
-        choice = choice if isinstance(choice, dict) else {}
+        first = choices[0] if isinstance(choices, list) and choices else None
+        choice: JsonObject = first if isinstance(first, dict) else {}
         notes: list[str] = []
         if rules < SEPARATES_REASONING:
             text, reasoning, message = self._text(choice), "", None
         else:
             text, reasoning, message = self._read_choice(choice, notes)
+        counts: JsonObject = usage if isinstance(usage, dict) else {}
         if not isinstance(usage, dict):
-            usage = {}
             notes.append("no usage: tokens are not counted")
         prompt_tokens, completion_tokens = (
-            count(usage.get(name), name, notes) for name in ("prompt_tokens", "completion_tokens")
+            count(counts.get(name), name, notes) for name in ("prompt_tokens", "completion_tokens")
         )
-        reasoning_tokens = 0 if rules < SEPARATES_REASONING else count_reasoning(usage, notes)
+        reasoning_tokens = 0 if rules < SEPARATES_REASONING else count_reasoning(counts, notes)
         is_cut = self._finish_reasons.read(choice.get("finish_reason"), notes)
         # vLLM and SGLang report the end of a reply: a stop string, or the number of an end token.
         has_own_end = any(type(choice.get(name)) is int for name in ("stop_reason", "matched_stop"))
@@ -103,17 +102,18 @@ class OpenAI(ServerEndpoint):
             has_own_end=has_own_end,
         )
 
-    def _text(self, choice: dict[str, Any]) -> str:
+    def _text(self, choice: JsonObject) -> str:
         """Return the text of a reply's first choice. Raises Malformed if it has none."""
-        if not isinstance(choice.get("text"), str):
+        text = choice.get("text")
+        if not isinstance(text, str):
             raise Malformed("no text in 'choices[0].text'")
-        return choice["text"]
+        return text
 
-    def _read_choice(self, choice: dict[str, Any], notes: list[str]) -> tuple[str, str, Mapping[str, Any] | None]:
+    def _read_choice(self, choice: JsonObject, notes: list[str]) -> tuple[str, str, JsonObject | None]:
         """Return text, reasoning and message (if any) of a reply's first choice. Raises Malformed if it has no text."""
         return self._text(choice), read_reasoning(choice, notes), None
 
-    async def _describe(self, http: Http) -> dict[str, Any]:
+    async def _describe(self, http: Http) -> dict[str, Json]:
         """Describe the server by GET /health, /v1/models and /version. One of the first two must succeed."""
         health, _ = await http.probe("/health")
         status, listing = await http.probe("/v1/models")
@@ -139,7 +139,7 @@ class OpenAI(ServerEndpoint):
         _, version = await http.probe("/version")
         if isinstance(version, dict):
             fields["version"] = version.get("version")
-        return {"model": name} | {key: value for key, value in fields.items() if value is not None}
+        return {"model": name, **{key: value for key, value in fields.items() if value is not None}}
 
     async def _read_slots(self, http: Http) -> None:
         """Note how many requests the server serves at once, if it states it as llama.cpp does (GET /props)."""
@@ -149,14 +149,14 @@ class OpenAI(ServerEndpoint):
             self._client.note_slots(http, slots)
 
 
-def _models(reply: object) -> dict[str, dict[str, Any]]:
+def _models(reply: Json) -> dict[str, JsonObject]:
     """Return the models in a reply to GET /v1/models, by name; none if it is an error or lists none."""
     listing = reply.get("data") if isinstance(reply, dict) else None
     rows = [row for row in listing if isinstance(row, dict)] if isinstance(listing, list) else []
-    return {row["id"]: row for row in rows if isinstance(row.get("id"), str)}
+    return {name: row for row in rows if isinstance(name := row.get("id"), str)}
 
 
-def _only(models: Mapping[str, Any], url: str) -> str:
+def _only(models: JsonObject, url: str) -> str:
     if len(models) == 1:
         return next(iter(models))
     choices = f"it has {', '.join(models)}" if models else "it lists none"

@@ -12,12 +12,13 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from hashlib import blake2b
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from lumos_queue.endpoints.evidence import Evidence
 from lumos_queue.endpoints.failed_try import TryFailed
 from lumos_queue.endpoints.flights import Flights
 from lumos_queue.endpoints.http import REPLY_BYTES, Http
+from lumos_queue.records import JsonObject
 
 MAX_FAILURES = 3  #: failures in a row after which a replica is left out
 PAUSE_SECONDS = 1.0  #: before it is tried again, doubled after each failure
@@ -70,7 +71,7 @@ class Replica:
         self,
         path: str,
         data: bytes,
-        read: Callable[[dict[str, Any], Mapping[str, str]], T],
+        read: Callable[[JsonObject, Mapping[str, str]], T],
         max_bytes: int = REPLY_BYTES,
     ) -> T:
         """POST `data` and return the result of `read` for the reply.

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import orjson
 
@@ -21,7 +21,7 @@ from lumos_queue.endpoints.base import RULES
 from lumos_queue.endpoints.end_tokens import find_end
 from lumos_queue.endpoints.reasoning import may_have_reasoning, split_reasoning
 from lumos_queue.endpoints.tool_calls import has_calls
-from lumos_queue.records import Completion, FinishReason
+from lumos_queue.records import Completion, FinishReason, JsonObject
 from lumos_queue.util.sanitize import storable, storable_json
 
 #: The end of a Llama-2 reply from a server that does not skip special tokens; the only end token of old rules.
@@ -92,7 +92,7 @@ def completion(
     note: str = "",
     reasoning: str = "",
     reasoning_tokens: int = 0,
-    message: Mapping[str, Any] | None = None,
+    message: JsonObject | None = None,
     rules: int = RULES,
 ) -> Completion:
     """Return the completion of a reply, stripped and storable.
@@ -149,7 +149,7 @@ def completion(
     )
 
 
-def write_message(message: Mapping[str, Any]) -> str:
+def write_message(message: JsonObject) -> str:
     """Return the message of a chat server as storable JSON, or '' if it is nested too deeply."""
     try:
         return orjson.dumps(storable_json(dict(message))).decode()

@@ -15,6 +15,7 @@ from lumos_queue.endpoints.chat_messages import chat_messages
 from lumos_queue.endpoints.request_fields import merge_fields
 from lumos_queue.endpoints.tool_messages import tools_field, with_tool_calls
 from lumos_queue.endpoints.vision import with_image_urls, with_markdown_images
+from lumos_queue.records import Json, JsonObject
 
 #: Servers that take `structured_outputs`, which replaced vLLM's `guided_regex` (removed in 0.12). Other releases
 #: ignore it, like every unknown field, so replies are also judged.
@@ -27,18 +28,20 @@ MAX_STOPS = 4  #: stop strings that servers accept; the rest is applied to the r
 class SentRequest:
     """The body of a request in parts: either messages or one text, the functions and all other fields."""
 
-    messages: Sequence[Mapping[str, Any]] | None
+    messages: Sequence[JsonObject] | None
     text: str | None
-    functions: Sequence[Mapping[str, Any]]  #: that the model may call
-    fields: Mapping[str, Any]
+    functions: Sequence[JsonObject]  #: that the model may call
+    fields: JsonObject
 
 
-def write_completion(call: ModelCall, image_urls: Sequence[str], model: str, owners: Collection[str]) -> dict[str, Any]:
+def write_completion(
+    call: ModelCall, image_urls: Sequence[str], model: str, owners: Collection[str]
+) -> dict[str, Json]:
     """Return the body of POST /v1/completions, which has no images: `image_urls` is unused.
 
     `owners`: `owned_by` of the servers' models, which tells their kind.
     """
-    content: dict[str, Any] = {"prompt": call.prompt}
+    content: dict[str, Json] = {"prompt": call.prompt}
     if not call.sampling.bos and OWNERS.issuperset(owners):
         content["add_special_tokens"] = False
     if call.constraint is not None and CONSTRAINED.issuperset(owners):
@@ -46,7 +49,7 @@ def write_completion(call: ModelCall, image_urls: Sequence[str], model: str, own
     return _write_openai(call, model, content)
 
 
-def write_chat(call: ModelCall, image_urls: Sequence[str], model: str, owners: Collection[str] = ()) -> dict[str, Any]:
+def write_chat(call: ModelCall, image_urls: Sequence[str], model: str, owners: Collection[str] = ()) -> dict[str, Json]:
     """Return the body of POST /v1/chat/completions, without a constraint: most servers have no field for it.
 
     All servers get the same body: `owners` is unused. Raises EpisodeError if there are images but the prompt has no
@@ -59,7 +62,7 @@ def write_chat(call: ModelCall, image_urls: Sequence[str], model: str, owners: C
     return _write_openai(call, model, content)
 
 
-def _write_openai(call: ModelCall, model: str, content: Mapping[str, Any]) -> dict[str, Any]:
+def _write_openai(call: ModelCall, model: str, content: JsonObject) -> dict[str, Json]:
     """Return a body of OpenAI's protocol. `content`: its fields for the prompt, functions and constraint."""
     sampling = call.sampling
     body = {"model": model, **content, "max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
@@ -72,13 +75,13 @@ def _write_openai(call: ModelCall, model: str, content: Mapping[str, Any]) -> di
 
 def write_generate(
     call: ModelCall, image_urls: Sequence[str], model: str = "", owners: Collection[str] = ()
-) -> dict[str, Any]:
+) -> dict[str, Json]:
     """Return the body of POST /generate of text-generation-inference.
 
     Its servers have one model, so `model` and `owners` are unused.
     """
     sampling = call.sampling
-    parameters: dict[str, Any] = {"max_new_tokens": sampling.max_tokens, "details": True}
+    parameters: dict[str, Json] = {"max_new_tokens": sampling.max_tokens, "details": True}
     if sampling.stop:
         parameters["stop"] = list(sampling.stop[:MAX_STOPS])
     if sampling.temperature > 0:
@@ -93,10 +96,10 @@ def write_generate(
     return {"inputs": with_markdown_images(call.prompt, image_urls), "parameters": parameters}
 
 
-def write_sampling(call: ModelCall) -> dict[str, Any]:
+def write_sampling(call: ModelCall) -> dict[str, Json]:
     """Return the input of an endpoint without a server, with the field names of OpenAI's protocol."""
     sampling = call.sampling
-    fields: dict[str, Any] = {"max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
+    fields: dict[str, Json] = {"max_tokens": sampling.max_tokens, "temperature": sampling.temperature}
     if sampling.stop:
         fields["stop"] = list(sampling.stop)
     if sampling.temperature > 0:

@@ -35,14 +35,14 @@ class _Layout:
     last: int = 0  #: the row after the last
     start: int = 0  #: the first position
     end: int = 0  #: the position after the last
-    unread: list[int] = field(default_factory=list)  #: how many positions the pass writes, at the end of each row
+    unread: list[int] = field(default_factory=list[int])  #: how many positions the pass writes, at the end of each row
 
 
 class _Layer(CacheLayerMixin):
     """The keys and values of one layer, each [row, head, position, channel]."""
 
     def __init__(self, layout: _Layout):
-        super().__init__()
+        super().__init__()  # pyright: ignore[reportUnknownMemberType]  # options without types
         self._layout = layout
         self.parts: list[torch.Tensor] = []
 
@@ -50,7 +50,9 @@ class _Layer(CacheLayerMixin):
         self.parts = [self._zeros(states) for states in (key_states, value_states)]
         self.is_initialized = True
 
-    def update(self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any) -> tuple[Any, Any]:
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         if not self.parts:
             self.lazy_initialization(key_states, value_states)
         layout = self._layout
@@ -114,7 +116,9 @@ class RowCache(Cache):
         self, key_states: torch.Tensor, value_states: torch.Tensor, layer_idx: int, *args: Any, **kwargs: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
         self._make_layers(layer_idx + 1)
-        return super().update(key_states, value_states, layer_idx, *args, **kwargs)
+        return super().update(  # pyright: ignore[reportUnknownMemberType]  # options without types
+            key_states, value_states, layer_idx, *args, **kwargs
+        )
 
     def join(self, prefixes: Sequence[tuple[int, Layers]], unread: Sequence[int]) -> tuple[torch.Tensor, torch.Tensor]:
         """Add rows. The next pass reads `unread` tokens of each row, padded on the left to the largest number.

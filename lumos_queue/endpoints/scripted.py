@@ -17,14 +17,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lumos_queue.endpoints.base import EndpointSettings, ModelCall
 from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.endpoints.urls import local_path
 from lumos_queue.errors import BadRow, EpisodeError, SpecError
-from lumos_queue.records import Completion, Ending
+from lumos_queue.records import Completion, Ending, Json, JsonObject
 from lumos_queue.util.regular_file import read_regular
 from lumos_queue.util.untrusted_json import read_json
 
@@ -62,18 +61,23 @@ def _parse_rules(path: Path, data: bytes) -> tuple[Rule, ...]:
     return tuple(_rule(number, row) for number, row in enumerate(rows, 1))
 
 
-def _rule(number: int, row: object) -> Rule:
+def _rule(number: int, row: Json) -> Rule:
     if not isinstance(row, dict):
         raise BadRow(number, "", "expected an object with 'contains' and 'reply'")
-    for name in ("contains", "reply"):
-        if not isinstance(row.get(name), str):
-            raise BadRow(number, name, "expected a text")
+    contains, reply = (_read_text(number, row, name) for name in ("contains", "reply"))
     if unknown := row.keys() - {"contains", "reply", "delay"}:
         raise BadRow(number, min(unknown), "no such field; a rule has contains, reply and delay")
     delay = row.get("delay", 0)
-    if type(delay) not in (int, float) or not 0 <= delay < math.inf:
+    if isinstance(delay, bool) or not isinstance(delay, int | float) or not 0 <= delay < math.inf:
         raise BadRow(number, "delay", "expected seconds, 0 or more")
-    return Rule(row["contains"], row["reply"], delay)
+    return Rule(contains, reply, delay)
+
+
+def _read_text(number: int, row: JsonObject, name: str) -> str:
+    text = row.get(name)
+    if not isinstance(text, str):
+        raise BadRow(number, name, "expected a text")
+    return text
 
 
 def open_scripted(url: str, _settings: EndpointSettings) -> Scripted:
@@ -91,7 +95,7 @@ class Scripted:
         self,
         replies: Sequence[Rule | str] | Callable[[str], str],
         url: str = "scripted:",
-        identity: dict[str, Any] | None = None,
+        identity: dict[str, Json] | None = None,
     ):
         self.url = url
         self.admission = None
@@ -113,7 +117,7 @@ class Scripted:
         answer = completion(rule.reply, stops, truncated=False, seconds=seconds, rules=rules)
         return judge(answer, call.constraint, was_sent=False)
 
-    async def identity(self) -> dict[str, Any]:
+    async def identity(self) -> dict[str, Json]:
         return dict(self._identity)
 
     async def close(self) -> None:

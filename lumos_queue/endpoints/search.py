@@ -183,7 +183,7 @@ class ReplySearch:
             positions = (logprobs >= logprobs.topk(self._width).values[-1]).nonzero()[:, 0]
         else:
             positions = torch.arange(len(allowed_logits))
-        tokens = positions if allowed_tokens is None else allowed_tokens[positions]
+        tokens: Any = positions if allowed_tokens is None else allowed_tokens[positions]
         yield from zip(tokens.tolist(), logprobs[positions].tolist(), strict=True)
 
     def _settle(self, hypothesis: _Hypothesis, limit: int) -> _Hypothesis | None:

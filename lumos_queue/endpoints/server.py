@@ -15,7 +15,7 @@ from lumos_queue.endpoints.replies import MAX_COUNT, SEPARATES_REASONING, comple
 from lumos_queue.endpoints.request_fields import count_most_tokens
 from lumos_queue.endpoints.tool_calls import has_calls
 from lumos_queue.endpoints.urls import base_urls, model_name
-from lumos_queue.records import Completion
+from lumos_queue.records import Completion, Json, JsonObject
 
 #: The note of a reply after a second request.
 AGAIN = "requested again without stop strings: the first reply was empty"
@@ -32,7 +32,7 @@ class ServerReply:
     notes: tuple[str, ...] = ()  #: on values that had to be changed
     reasoning: str = ""  #: from a separate field
     reasoning_tokens: int = 0  #: of `completion_tokens`
-    message: Mapping[str, Any] | None = None  #: of a chat server, with the text
+    message: JsonObject | None = None  #: of a chat server, with the text
     has_own_end: bool = False  #: whether the server reports that the model ended it, and no stop string
     queued: float = 0.0  #: seconds in the server's queue
 
@@ -44,7 +44,7 @@ class ServerEndpoint(ABC):
         """`url`: a checked address. `first_backoff`: seconds before the second try of a request, doubled each time."""
         self.url = url
         self._model = model_name(url)
-        self._fields: Mapping[str, Any] = {}  #: that a person set, of the latest request; a control also has them
+        self._fields: JsonObject = {}  #: that a person set, of the latest request; a control also has them
         servers = [self._connect(base, settings) for base in base_urls(url)]
         self._client = Client(url, servers, settings, first_backoff, self._control, self._read)
         self.admission = self._client.admission
@@ -54,17 +54,17 @@ class ServerEndpoint(ABC):
         return Http(base, settings)
 
     @abstractmethod
-    def _control(self) -> dict[str, Any]:
+    def _control(self) -> dict[str, Json]:
         """Return the body of a request for one token that any server of this protocol accepts."""
 
     @abstractmethod
-    def _read(self, reply: dict[str, Any], headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
+    def _read(self, reply: JsonObject, headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
         """Read the body and headers of a reply. Raises Malformed when it has no text.
 
         `rules`: the version of the formulations whose rules read the reply (Sampling.rules).
         """
 
-    async def _complete(self, path: str, body: Mapping[str, Any], call: ModelCall) -> Completion:
+    async def _complete(self, path: str, body: JsonObject, call: ModelCall) -> Completion:
         """Return a call's completion by its body. If the reply is empty, request it once more without stop strings.
 
         A stop string may have ended the empty reply at its start or within its reasoning, where line breaks are common.
@@ -95,16 +95,16 @@ class ServerEndpoint(ABC):
             note="; ".join(dict.fromkeys(note for note in (first.note, AGAIN, second.note) if note)),
         )
 
-    async def _request(self, path: str, body: Mapping[str, Any], call: ModelCall) -> TimedReply[ServerReply]:
+    async def _request(self, path: str, body: JsonObject, call: ModelCall) -> TimedReply[ServerReply]:
         rules = call.sampling.rules
         read = self._read if rules == RULES else partial(self._read, rules=rules)
         return await self._client.post(path, body, read, call.episode, reply_bytes(count_most_tokens(call.sampling)))
 
     @abstractmethod
-    async def _describe(self, http: Http) -> dict[str, Any]:
+    async def _describe(self, http: Http) -> dict[str, Json]:
         """Return one replica's own description. Raises InfrastructureError, EndpointRefused and SpecError."""
 
-    async def identity(self) -> dict[str, Any]:
+    async def identity(self) -> dict[str, Json]:
         return await self._client.identity(self._describe)
 
     async def close(self) -> None:
@@ -131,11 +131,11 @@ def _write_completion(timed_reply: TimedReply[ServerReply], stops: Iterable[str]
     )
 
 
-def _without_stops(body: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+def _without_stops(body: JsonObject) -> tuple[dict[str, Json], tuple[str, ...]]:
     """Return the body of a request without its stop strings, and these. They may be in the field `parameters`."""
-    without = dict(body)
-    holder = without
-    if isinstance(without.get("parameters"), dict):
-        holder = without["parameters"] = dict(without["parameters"])
-    stops = holder.pop("stop", None) or ()
+    without: dict[str, Json] = dict(body)
+    holder, parameters = without, without.get("parameters")
+    if isinstance(parameters, dict):
+        holder = without["parameters"] = dict(parameters)
+    stops: Any = holder.pop("stop", None) or ()
     return without, (stops,) if isinstance(stops, str) else tuple(stop for stop in stops if isinstance(stop, str))

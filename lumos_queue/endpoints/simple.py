@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from lumos_queue.endpoints.base import EndpointSettings, ModelCall, Sampling
 from lumos_queue.endpoints.constraints import judge, refuse_search
 from lumos_queue.endpoints.old_signature import accept_fields
 from lumos_queue.endpoints.replies import completion
 from lumos_queue.errors import EpisodeError, InfrastructureError
-from lumos_queue.records import Completion, Ending
+from lumos_queue.records import Completion, Ending, Json
 
 
 class SimpleEndpoint:
@@ -47,15 +46,20 @@ class SimpleEndpoint:
             raise
         except Exception as error:  # third-party code may raise anything
             raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} failed: {type(error).__name__}: {error}") from error
-        if not isinstance(text, str):
-            raise EpisodeError(Ending.INFRA_ERROR, f"{self.url} returned {type(text).__name__}, not a text")
+        _check_text(self.url, text)
         seconds = time.perf_counter() - start
         answer = completion(text, call.sampling.stop, truncated=False, seconds=seconds, rules=call.sampling.rules)
         return judge(answer, call.constraint, was_sent=False)
 
-    async def identity(self) -> dict[str, Any]:
+    async def identity(self) -> dict[str, Json]:
         """Return the endpoint's identity: by default its class. Override it to add the weights' digest, `sha256`."""
         return {"endpoint": type(self).__name__}
 
     async def close(self) -> None:
         """Do nothing: no resource is open."""
+
+
+def _check_text(url: str, reply: object) -> None:
+    """Raise EpisodeError if a reply is no text: third-party code may return anything."""
+    if not isinstance(reply, str):
+        raise EpisodeError(Ending.INFRA_ERROR, f"{url} returned {type(reply).__name__}, not a text")

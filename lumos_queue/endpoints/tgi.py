@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any
 
 from lumos_queue.endpoints.base import RULES, EndpointSettings, ModelCall
 from lumos_queue.endpoints.constraints import judge, refuse_search
@@ -23,7 +22,7 @@ from lumos_queue.endpoints.request_fields import merge_into_control
 from lumos_queue.endpoints.server import ServerEndpoint, ServerReply
 from lumos_queue.endpoints.vision import data_url
 from lumos_queue.errors import EndpointRefused, SpecError
-from lumos_queue.records import Completion
+from lumos_queue.records import Completion, Json, JsonObject
 from lumos_queue.util.model_loading import import_libraries
 
 #: Fields of GET /info about the model and the server.
@@ -42,32 +41,32 @@ class Tgi(ServerEndpoint):
         completion = await self._complete("/generate", write_generate(call, [*map(data_url, call.images)]), call)
         return judge(completion, call.constraint, was_sent=True)
 
-    def _read(self, reply: dict[str, Any], headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
+    def _read(self, reply: JsonObject, headers: Mapping[str, str], rules: int = RULES) -> ServerReply:
         """Read a reply. Its headers have the prompt tokens (since 1.4) and the milliseconds in the server's queue."""
         text, details = reply.get("generated_text"), reply.get("details")
         if not isinstance(text, str):
             raise Malformed("no text in 'generated_text'")
-        if not isinstance(details, dict):
-            details = {}
+        facts: JsonObject = details if isinstance(details, dict) else {}
         notes: list[str] = []
-        completion_tokens = count(details.get("generated_tokens"), "generated_tokens", notes)
+        completion_tokens = count(facts.get("generated_tokens"), "generated_tokens", notes)
         completion_tokens = completion_tokens or count(headers.get("x-generated-tokens"), "x-generated-tokens", notes)
         prompt_tokens = count(headers.get("x-prompt-tokens"), "x-prompt-tokens", notes)
         queue_seconds = count(headers.get("x-queue-time"), "x-queue-time", notes) / 1000
-        reason = details.get("finish_reason")
+        reason = facts.get("finish_reason")
         is_cut = self._finish_reasons.read(reason, notes)
         has_own_end = reason == "eos_token"
         return ServerReply(
             text, is_cut, prompt_tokens, completion_tokens, tuple(notes), has_own_end=has_own_end, queued=queue_seconds
         )
 
-    def _control(self) -> dict[str, Any]:
+    def _control(self) -> dict[str, Json]:
         parameters = merge_into_control({"max_new_tokens": 1, "do_sample": False}, self._fields)
         return {"inputs": "1 + 1 =", "parameters": parameters}
 
-    async def _describe(self, http: Http) -> dict[str, Any]:
+    async def _describe(self, http: Http) -> dict[str, Json]:
         library = await asyncio.to_thread(_import_library)
-        status, info = await library.read_info(http)
+        answer: tuple[int, Json] = await library.read_info(http)
+        status, info = answer
         http.check_access(status)
         if status >= 500:
             raise http.not_ready("/info", status)

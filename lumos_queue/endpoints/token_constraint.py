@@ -37,7 +37,7 @@ class Cursor:
     def __init__(
         self, constraint: TokenConstraint, branches: tuple[_Branch, ...], may_end: bool, has_ended: bool = False
     ):
-        end = {constraint.end} if may_end else set()
+        end: set[int] = {constraint.end} if may_end else set()
         #: ascending ids, with the end token where the reply may end; () after the end
         self.allowed: tuple[int, ...] = tuple(sorted({branch.rest[0] for branch in branches} | end))
         self.ended = has_ended
@@ -86,7 +86,8 @@ class TokenConstraint:
 
         Raises ValueError for a text that is not allowed.
         """
-        cursor, steps = self.start(), []
+        cursor = self.start()
+        steps: list[tuple[int, tuple[int, ...]]] = []
         for token in (*self._spell(text), self.end):
             steps.append((token, cursor.allowed))
             cursor = cursor.advance(token)
@@ -113,7 +114,8 @@ class TokenConstraint:
         return cursor
 
     def _make(self, branches: tuple[_Branch, ...]) -> Cursor:
-        open_branches, may_end = [], False
+        open_branches: list[_Branch] = []
+        may_end = False
         for branch in branches:
             if branch.rest:
                 open_branches.append(branch)

@@ -14,14 +14,13 @@ A call runs as it was written, or not at all. If there are several calls, only t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 from lumos_queue.commands import FunctionSchema
 from lumos_queue.endpoints.tool_messages import is_object, server_names
 from lumos_queue.notation import without_roles
-from lumos_queue.records import Completion, FinishReason
+from lumos_queue.records import Completion, FinishReason, Json, JsonObject
 from lumos_queue.text_calls.three_lines import MAX_REPLY, Reply, read_reply, write_reply
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
@@ -73,21 +72,21 @@ def count_unmade_calls(completion: Completion) -> int:
     return max(0, count - 1)
 
 
-def has_calls(message: Mapping[str, Any]) -> bool:
+def has_calls(message: JsonObject) -> bool:
     """Whether a server's message has calls beside its text."""
     return next(_list_calls(message), None) is not None
 
 
-def _open_message(text: str) -> Mapping[str, Any]:
+def _open_message(text: str) -> JsonObject:
     """Return the stored message as an object; {} if it cannot be read."""
     try:
-        message = read_json(text or "{}")
+        message: Json = read_json(text or "{}")
     except ValueError:
         return {}
     return message if isinstance(message, dict) else {}
 
 
-def _list_calls(message: Mapping[str, Any]) -> Iterator[object]:
+def _list_calls(message: JsonObject) -> Iterator[Json]:
     calls = message.get("tool_calls")
     if isinstance(calls, list) and calls:
         yield from (entry.get("function") if isinstance(entry, dict) else None for entry in calls)
@@ -95,7 +94,7 @@ def _list_calls(message: Mapping[str, Any]) -> Iterator[object]:
         yield message["function_call"]
 
 
-def _read_listed(function: object) -> Call | None:
+def _read_listed(function: Json) -> Call | None:
     """Return name and arguments of a call, or None without a name. The arguments may be text, an object or missing."""
     name = function.get("name") if isinstance(function, dict) else None
     if not isinstance(function, dict) or not isinstance(name, str) or not (name := _plain_name(name)):
@@ -111,7 +110,7 @@ def _on_lines(arguments: str) -> str:
     if is_object(arguments):
         return arguments
     try:
-        value = read_json(arguments, strict=False)
+        value: Json = read_json(arguments, strict=False)
     except ValueError:
         return arguments
     return _dump(value) if isinstance(value, dict) else arguments
@@ -155,13 +154,13 @@ def _without_fence(text: str) -> str:
     return content if head in (_FENCE, f"{_FENCE}json", f"{_FENCE}tool_call") else body
 
 
-def _read_objects(text: str) -> list[dict[str, Any]]:
+def _read_objects(text: str) -> list[JsonObject]:
     """Return the JSON objects of a text that only consists of JSON objects, and [] for any other text.
 
     If an object cannot be read to its end, return the objects before it.
     """
     text, position = _without_fence(text), 0
-    objects: list[dict[str, Any]] = []
+    objects: list[JsonObject] = []
     while position < len(text):
         if text[position] != "{":
             return []
@@ -179,14 +178,14 @@ def _read_objects(text: str) -> list[dict[str, Any]]:
     return objects
 
 
-def _read_object(value: object) -> Call | None:
+def _read_object(value: Json) -> Call | None:
     """Return the call if the value is an object with just two fields, a name and arguments (Llama: `parameters`)."""
-    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
+    if not isinstance(value, dict) or not isinstance(name := value.get("name"), str):
         return None
     arguments = value.get("arguments", value.get("parameters"))
     if len(value) != 2 or not isinstance(arguments, dict):
         return None
-    return _read_listed({"name": value["name"], "arguments": arguments})
+    return _read_listed({"name": name, "arguments": arguments})
 
 
 def _write(thought: str, name: str, arguments: str) -> str:

@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from lumos_queue.commands import FunctionSchema, digest
 from lumos_queue.endpoints.chat_messages import chat_messages
+from lumos_queue.records import Json, JsonObject
 from lumos_queue.text_calls.three_lines import STOP, Reply, read_reply, write_reply
 from lumos_queue.util.untrusted_json import read_json
 
@@ -25,12 +25,12 @@ _MARK = 8  #: characters of the digest that distinguishes names
 _OBSERVATION = STOP.strip()  #: the start of the turn after a call
 
 
-def tool_messages(prompt: str, functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
+def tool_messages(prompt: str, functions: Sequence[FunctionSchema]) -> list[dict[str, Json]]:
     """Return the turns of framed text as messages of a request, with calls as `tool_calls`."""
     return with_tool_calls(chat_messages(prompt), functions)
 
 
-def tools_field(functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
+def tools_field(functions: Sequence[FunctionSchema]) -> list[dict[str, Json]]:
     """Return the field `tools` of a request, which describes the functions."""
     names = server_names(functions)
     return [
@@ -63,14 +63,14 @@ def server_names(functions: Sequence[FunctionSchema]) -> dict[str, str]:
     return names
 
 
-def with_tool_calls(messages: Sequence[Mapping[str, Any]], functions: Sequence[FunctionSchema]) -> list[dict[str, Any]]:
+def with_tool_calls(messages: Sequence[JsonObject], functions: Sequence[FunctionSchema]) -> list[dict[str, Json]]:
     """Return the messages with each pair of call and observation converted to an assistant's and a tool's message.
 
     Each `tool` message follows the assistant's message with the same id. Ids are `call00001` and so on: the strictest
     servers only accept ids of nine letters and digits.
     """
     names = server_names(functions)
-    converted_messages: list[dict[str, Any]] = []
+    converted_messages: list[dict[str, Json]] = []
     number, index = 0, 0
     while index < len(messages):
         reply = _read_call(messages[index], names)
@@ -89,7 +89,7 @@ def with_tool_calls(messages: Sequence[Mapping[str, Any]], functions: Sequence[F
     return converted_messages
 
 
-def _read_call(message: Mapping[str, Any], names: Mapping[str, str]) -> Reply | None:
+def _read_call(message: JsonObject, names: Mapping[str, str]) -> Reply | None:
     """Return the call of an assistant's turn of exactly three lines, or two without a thought; None for other turns."""
     content = message["content"]
     if message["role"] != "assistant" or not isinstance(content, str):
@@ -102,7 +102,7 @@ def _read_call(message: Mapping[str, Any], names: Mapping[str, str]) -> Reply | 
     return reply if is_object(reply.arguments or "{}") else None
 
 
-def _read_observation(message: Mapping[str, Any]) -> str | None:
+def _read_observation(message: JsonObject) -> str | None:
     """Return the observation in the user's turn after a call; None for other turns."""
     content = message["content"]
     if message["role"] != "user" or not isinstance(content, str) or not content.startswith(_OBSERVATION):

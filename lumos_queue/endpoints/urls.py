@@ -72,7 +72,7 @@ def check_address(scheme: str, url: str) -> None:
         parts = _split(replica, form)
         if not parts.hostname:
             raise SpecError(f"No host in the endpoint's URL: expected {form}.")
-        allowed_names = {"model"} if scheme in _NAMED else set()
+        allowed_names: set[str] = {"model"} if scheme in _NAMED else set()
         pairs = parse_qsl(parts.query, keep_blank_values=True)
         if parts.fragment or (parts.query and not pairs) or any(name not in allowed_names for name, _ in pairs):
             # The message does not repeat the rest, which may be a key.

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Sequence
-from typing import Any
 
 from lumos_queue.endpoints.base import ImagePart
 from lumos_queue.errors import EpisodeError
-from lumos_queue.records import Ending
+from lumos_queue.records import Ending, Json
 
 _MARKDOWN = "![]("
 
@@ -18,19 +17,19 @@ def data_url(image: ImagePart) -> str:
     return f"data:{image.media_type};base64,{b64encode(image.data).decode()}"
 
 
-def with_image_urls(messages: Sequence[dict[str, str]], urls: Sequence[str]) -> list[dict[str, Any]]:
+def with_image_urls(messages: Sequence[dict[str, str]], urls: Sequence[str]) -> list[dict[str, Json]]:
     """Return chat messages (`role`, `content`) with the images put before the text of the user's first turn.
 
     The first turn has the task, also in a longer conversation such as a second request to a teacher. Raises
     EpisodeError if there are images but no turn of the user.
     """
-    turns: list[dict[str, Any]] = list(messages)
+    turns: list[dict[str, Json]] = [{**message} for message in messages]
     if not urls:
         return turns
     first = next((index for index, message in enumerate(turns) if message["role"] == "user"), None)
     if first is None:
         raise EpisodeError(Ending.INFRA_ERROR, "images belong to a turn of the user, and the prompt has none")
-    parts: list[dict[str, Any]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+    parts: list[dict[str, Json]] = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
     turns[first] = {"role": "user", "content": [*parts, {"type": "text", "text": turns[first]["content"]}]}
     return turns
 

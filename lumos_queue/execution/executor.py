@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -34,13 +34,13 @@ class Executor:
     seed: int  #: of the job
     caller: Caller | None = None
     image: Callable[[str], Awaitable[ImagePart]] | None = None  #: loads the artifact with that sha256
-    samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles with their own sampling
+    samplings: Mapping[str, Sampling] = field(default_factory=dict[str, Sampling])  #: of roles with their own sampling
     judge_beside: bool = True  #: whether the judge scores a completed episode; False: its calls are the episode
     approver: str = ""  #: the name under which every plan is approved; empty: a person has to answer
     rules: int = RULES  #: the version of the formulations whose rules read replies
 
     @asynccontextmanager
-    async def for_episode(self, task: Task, sample: int) -> AsyncIterator[Perform]:
+    async def for_episode(self, task: Task, sample: int) -> AsyncGenerator[Perform, None]:
         """Yield the function that performs an episode's commands. The first action opens the action session."""
         episode = f"{task.dataset} {task.row} {sample}"
         session: Session | None = None

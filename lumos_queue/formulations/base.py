@@ -59,7 +59,8 @@ class Formulation:
     approved: bool = False  #: whether a person has to approve its plans before they run
     #: The replies of each role in an episode that follows a gold solution; None: it cannot be trained.
     write_gold: Callable[[GoldSolution], Replies] | None = None
-    taught_with: Mapping[str, str] = field(default_factory=dict)  #: the settings under which these are its prompts
+    #: The settings under which these are its prompts.
+    taught_with: Mapping[str, str] = field(default_factory=dict[str, str])
     whole_plans: bool = False  #: whether a planner writes all subgoals in one reply
     reasons: bool = False  #: whether its only reply has reasoning before the answer
     starter: bool = False  #: whether the project has a starter model for it
@@ -75,11 +76,12 @@ class Formulation:
     #: If its only reply is the answer: the reader `phrase`, which returns '' for no answer. None: it has no readers.
     phrase: Callable[[str], str] | None = None
     expected_calls: Callable[[int, int], int] | None = None  #: model calls, from subgoals and their limit, if fixed
-    settings: Mapping[str, Setting] = field(default_factory=dict)  #: the settings of `--setting NAME=VALUE`, by name
+    #: The settings of `--setting NAME=VALUE`, by name.
+    settings: Mapping[str, Setting] = field(default_factory=dict[str, Setting])
     #: The models that its settings name: the role of each to its address, from the settings that the agent has.
     setting_roles: Callable[[Mapping[str, str]], Mapping[str, str]] | None = None
     limits: Limits = field(default_factory=Limits)  #: unless the agent has its own
-    samplings: Mapping[str, Sampling] = field(default_factory=dict)  #: of roles with their own sampling
+    samplings: Mapping[str, Sampling] = field(default_factory=dict[str, Sampling])  #: of roles with their own sampling
     prefixes: Callable[[Agent], Mapping[str, str]] | None = None  #: of `prompt_prefixes`; None: those of a Dialogue
     callers: tuple[str, ...] = ()  #: roles that call functions through their server's interface if `calls` is native
 

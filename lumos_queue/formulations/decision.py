@@ -34,7 +34,7 @@ class Decision:
     transcript: str = ""  #: all steps up to this decision, in full
     no_call: str = NO_ACTION  #: the text for a model whose reply names no function; '': no message
     unmade: int = 0  #: further calls of the reply, which were not made
-    children: list[Decision] = field(default_factory=list)
+    children: list[Decision] = field(default_factory=lambda: list[Decision]())
 
     nodes: int = field(default=0, init=False)  #: its depth in ToolBench's nodes
     calls: int = field(default=0, init=False)  #: its depth in model calls

@@ -12,6 +12,7 @@ from db.kinds.job_kinds import JobKind
 from db.kinds.states import OPEN, ItemState
 from db.queue.figures import Totals, count_endings, progress, seconds_by_phase, sum_running_scores, totals
 from db.queue.schedule import find_awaited
+from db.queue.stored_jobs import AwaitedJob, StoredJob
 from db.queue.training_steps import list_feedback
 from lumos_queue.reports.retry_reasons import RetryReason, read_retry_reason
 from lumos_queue.reports.scores import samples_of
@@ -22,13 +23,13 @@ from lumos_queue.scoring.statistics import wilson
 class JobFigures:
     """The state of a job at the moment of a read of the database."""
 
-    row: Any  #: the job's row
+    row: StoredJob
     items: Mapping[str, int]  #: by state
     sums: Totals
     endings: Mapping[str, int]
     score: tuple[float, int]  #: sum of values, scored episodes
     phases: Mapping[str, float]  #: seconds
-    awaited: Any = None  #: row of the open job that it waits for, with the number of its items that are `done`
+    awaited: AwaitedJob | None = None  #: the open job that it waits for
     awaited_endings: Mapping[str, int] | None = None
     feedback: Mapping[str, Any] | None = None  #: the latest optimizer step of a training that learns from rewards
     failing: RetryReason | None = None  #: items of the `holder`, if it is open, that failed and are retried
@@ -42,13 +43,13 @@ class JobFigures:
         return self.sums.totals.tokens
 
     @property
-    def holder(self) -> Any:
-        """The row of the job that limits the progress: the job that this job waits for, or else this job."""
+    def holder(self) -> StoredJob:
+        """The job that limits the progress: the job that this job waits for, or else this job."""
         return self.awaited or self.row
 
 
-def read_figures(connection: Connection, row: Any) -> JobFigures:
-    """Read the figures of a job. `row` is the job's row."""
+def read_figures(connection: Connection, row: StoredJob) -> JobFigures:
+    """Read the figures of a job."""
     awaited_job, train = find_awaited(connection, row), row.kind == JobKind.TRAIN
     holder = awaited_job or row
     learnt = list_feedback(connection, row.id) if train else []

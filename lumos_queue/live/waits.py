@@ -9,6 +9,7 @@ from db.kinds.pools import describe_lack
 from db.kinds.states import OPEN, ItemState, JobState
 from db.queue.approval_waits import HOW, describe_awaiting
 from db.queue.job_changes import PAUSED_BY_PERSON
+from db.queue.stored_jobs import AwaitedJob, StoredJob
 from lumos_queue.live.figures import JobFigures
 from lumos_queue.live.pace import format_seconds
 from lumos_queue.reports.retry_reasons import describe_retry_reason
@@ -58,7 +59,7 @@ def _find_lack(figures: JobFigures, claimed_items: int, waits: Sequence[str], se
     return describe_lack(sessions, figures.row.pool)
 
 
-def describe_awaited(job: Any, awaited_job: Any) -> str:
+def describe_awaited(job: StoredJob, awaited_job: AwaitedJob | None) -> str:
     """Return the reason why `job` waits and the progress of the awaited job, to append to a line; '' if it is None."""
     return f" · {job.waiting}, {awaited_job.done}/{awaited_job.items}" if awaited_job else ""
 

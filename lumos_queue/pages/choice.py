@@ -17,6 +17,7 @@ from itertools import zip_longest
 from typing import Any
 
 from db.queries.outcomes import FailedEpisode
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.records import Ending
 
 CHOSEN = 10
@@ -36,11 +37,11 @@ OTHERS = ", and in each those tasks that another of these jobs got right"
 class Choice:
     """A failure that was chosen for the page."""
 
-    job: Any  #: its row
+    job: StoredJob
     failed: FailedEpisode
     failure: str  #: its class, as text
     size: int  #: failures of that class, over all jobs
-    right: tuple[Any, int] | None  #: another job (its row) that got the task right, and the episode's number in it
+    right: tuple[Any, int] | None  #: another job that got the task right, and the episode's number in it
 
 
 def classify(failure: FailedEpisode) -> str:
@@ -55,9 +56,9 @@ def classify(failure: FailedEpisode) -> str:
 
 
 def choose(
-    jobs: Sequence[Any], failures: Mapping[str, Iterable[FailedEpisode]], right: Right, max_count: int = CHOSEN
+    jobs: Sequence[StoredJob], failures: Mapping[str, Iterable[FailedEpisode]], right: Right, max_count: int = CHOSEN
 ) -> list[Choice]:
-    """Return at most `max_count` failures of jobs (their rows). A task is repeated only if no other task remains.
+    """Return at most `max_count` failures of jobs. A task is repeated only if no other task remains.
 
     `failures` has the failures of each job by its id, and `right` the right episodes of each job by its id.
     """

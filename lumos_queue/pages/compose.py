@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from db.engine.connection import Connection, clock
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.pages.blocks import Block, Document, Section
 from lumos_queue.pages.limits import LEVELS, PageLimits
 from lumos_queue.pages.material import Material, Prices, read_material
@@ -35,13 +36,13 @@ class JobsPage:
 
 
 def read_page(
-    connection: Connection, jobs: Sequence[object], prices: Prices | None = None, by: Sequence[str] = ()
+    connection: Connection, jobs: Sequence[StoredJob], prices: Prices | None = None, by: Sequence[str] = ()
 ) -> JobsPage:
-    """Read the data of a page on jobs (their rows) in this order. A repeated job counts once.
+    """Read the data of a page on jobs in this order. A repeated job counts once.
 
     `by` are fields by whose values scores are split. Raises SpecError for a field that a job does not have.
     """
-    unique_jobs = list({getattr(job, "id"): job for job in jobs}.values())  # noqa: B009
+    unique_jobs = list({job.id: job for job in jobs}.values())
     material = read_material(connection, unique_jobs, prices, by)
     stamp = f"{format_time(clock(connection))}, by lumos-queue {code_version()}"
     return JobsPage(material, read_comparisons(connection, material, by), read_failures(connection, material), stamp)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.job_endpoints import load_served_models
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.pages.limits import shorten
 from lumos_queue.reports.differences import describe_differences, differences
 from lumos_queue.reports.model_names import models_of, name_models
@@ -26,8 +26,8 @@ class JobLabel:
     differs: str  #: all differences to the other jobs
 
 
-def label_jobs(connection: Connection, jobs: Sequence[Any]) -> list[JobLabel]:
-    """Return a label for each of these jobs (their rows)."""
+def label_jobs(connection: Connection, jobs: Sequence[StoredJob]) -> list[JobLabel]:
+    """Return a label for each of these jobs."""
     served_models = load_served_models(connection, [job.id for job in jobs])
     models = [models_of(job, served_models.get(job.id)) for job in jobs]
     names = name_models(model for job_models in models for model in job_models.values())

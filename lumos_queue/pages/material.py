@@ -11,6 +11,7 @@ from db.kinds.job_kinds import JobKind
 from db.queries.job_endpoints import endpoints_of
 from db.queries.jobs import problems
 from db.queries.outcomes import Throughput, action_errors, count_outcomes, throughput
+from db.queue.stored_jobs import StoredJob
 from db.queue.tags import tags_of
 from lumos_queue.pages.labels import JobLabel, label_jobs
 from lumos_queue.papers.published_figures import PublishedFigure, list_published_figures
@@ -31,7 +32,7 @@ class Prices:
 class JobMaterial:
     """The data of a job for a page."""
 
-    row: Any
+    row: StoredJob
     called: JobLabel
     report: Mapping[str, Any]
     tags: Mapping[str, str]
@@ -73,16 +74,16 @@ class Material:
 
 
 def read_material(
-    connection: Connection, jobs: Sequence[Any], prices: Prices | None = None, by: Sequence[str] = ()
+    connection: Connection, jobs: Sequence[StoredJob], prices: Prices | None = None, by: Sequence[str] = ()
 ) -> Material:
-    """Read all data of jobs (their rows) except trajectories. `by` are fields by whose values scores are split."""
+    """Read all data of jobs except trajectories. `by` are fields by whose values scores are split."""
     labels = label_jobs(connection, jobs)
     buckets = max(6, min(MAX_BUCKETS, ALL_BUCKETS // len(jobs)))
     job_materials = [_read_job(connection, job, label, buckets, by) for job, label in zip(jobs, labels, strict=True)]
     return Material(job_materials, list_published_figures(connection, jobs), prices)
 
 
-def _read_job(connection: Connection, job: Any, label: JobLabel, buckets: int, by: Sequence[str]) -> JobMaterial:
+def _read_job(connection: Connection, job: StoredJob, label: JobLabel, buckets: int, by: Sequence[str]) -> JobMaterial:
     report, has_episodes = make_report(connection, job, by), job.kind != JobKind.TRAIN
     return JobMaterial(
         row=job,

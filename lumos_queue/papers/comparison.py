@@ -14,6 +14,7 @@ from db.kinds.job_kinds import JobKind
 from db.kinds.states import JobState
 from db.queries.job_endpoints import endpoints_of_kind
 from db.queries.jobs import jobs_of_kind
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.registry import TESTABLE, open_benchmark_of
 from lumos_queue.errors import unknown
 from lumos_queue.papers.columns import COLUMNS
@@ -71,7 +72,7 @@ class EvaluationScores:
         endpoints = endpoints_of_kind(connection, JobKind.EVALUATE)
         return cls(connection, load_stored_evaluations(jobs, endpoints, read_row_origins(connection, jobs)))
 
-    def scores(self, job: Any) -> dict[str, Any]:
+    def scores(self, job: StoredJob) -> dict[str, Any]:
         assert self.connection is not None
         if job.id not in self._scores:
             self._scores[job.id] = job_scores(self.connection, job, open_benchmark_of(job).metrics)
@@ -216,7 +217,8 @@ def _time(
     )
     if best is None:
         return fields | {"status": f"not run: needs {row.needs(column)}"}
-    took = 100 * max(0.0, best.job.finished_at - best.job.started_at) / best.job.items
+    start, end = best.job.started_at, best.job.finished_at
+    took = 100 * max(0.0, (end or 0.0) - (start or 0.0)) / best.job.items
     own_figure = {
         "job": best.job.id,
         "value": round(took, 2),

@@ -8,6 +8,7 @@ from typing import Any
 from db.engine.connection import Connection
 from db.queries.results import values_by_metric
 from db.queries.tasks import load_keyed_tasks
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.papers.tool_matching import VERDICTS
@@ -26,8 +27,8 @@ class Judgements:
     remarks: dict[str, str]  #: metric to a remark, if it was not counted as the published figure
 
 
-def read_judgements(connection: Connection, job: Any) -> Judgements:
-    """Return the judgements of a job (its row)."""
+def read_judgements(connection: Connection, job: StoredJob) -> Judgements:
+    """Return the judgements of a job."""
     stored_values, tasks = values_by_metric(connection, job.id), load_keyed_tasks(connection, job.id)
     metrics = scores(job, stored_values, open_benchmark(VERDICTS).metrics, tasks)["metrics"]
     values = {

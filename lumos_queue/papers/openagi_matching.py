@@ -15,6 +15,7 @@ from db.kinds.states import JobState
 from db.queries.results import values_by_metric
 from db.queries.tasks import load_keyed_tasks, load_task_rows
 from db.queue.figures import score_versions
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.openagi.described_tasks import find_described_tasks
 from lumos_queue.benchmarks.openagi.splits import LABELLED, tasks_of
 from lumos_queue.benchmarks.registry import open_benchmark
@@ -122,7 +123,7 @@ class PlannerFigures:
             remarks.append(f"other training: {' and '.join(counts) or 'fitted on no'} tasks of {BENCHMARK}")
         return remarks
 
-    def measurement(self, job: Any) -> Measurement:
+    def measurement(self, job: StoredJob) -> Measurement:
         assert self.connection is not None
         if job.id not in self._measurements:
             values, tasks = values_by_metric(self.connection, job.id), load_keyed_tasks(self.connection, job.id)
@@ -136,7 +137,7 @@ class PlannerFigures:
             )
         return self._measurements[job.id]
 
-    def task_rows(self, job: Any) -> list[str]:
+    def task_rows(self, job: StoredJob) -> list[str]:
         """Return the rows of a job's tasks."""
         assert self.connection is not None
         if job.id not in self._tasks:

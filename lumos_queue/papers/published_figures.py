@@ -9,6 +9,7 @@ from typing import Any
 from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
 from db.queries.job_endpoints import endpoints_of
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.papers.columns import COLUMNS
 from lumos_queue.papers.comparison import EvaluationScores, paper_figure
 from lumos_queue.papers.openagi_matching import PlannerFigures
@@ -38,8 +39,10 @@ class PublishedFigure:
     note: str
 
 
-def list_published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[tuple[str, str], list[PublishedFigure]]:
-    """Return for each (benchmark, split) of these jobs (their rows) the published figures, in the order of the tables.
+def list_published_figures(
+    connection: Connection, jobs: Sequence[StoredJob]
+) -> dict[tuple[str, str], list[PublishedFigure]]:
+    """Return for each (benchmark, split) of these jobs the published figures, in the order of the tables.
 
     The list is empty if an evaluation of this benchmark and split is on other rows than the published rows.
     """
@@ -66,7 +69,7 @@ def list_published_figures(connection: Connection, jobs: Sequence[Any]) -> dict[
     return figures
 
 
-def _may_stand_beside(origin: RowOrigin | None, job: Any) -> bool:
+def _may_stand_beside(origin: RowOrigin | None, job: StoredJob) -> bool:
     """Whether figures may be displayed beside an evaluation. For a judge's job the judged runs decide it later."""
     return job.benchmark == VERDICTS or (origin is not None and origin.counts)
 

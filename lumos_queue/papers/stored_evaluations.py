@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.papers.model import PaperColumn, PaperRow
 from lumos_queue.papers.protocol import departures
@@ -27,7 +28,7 @@ _SUFFIX = re.compile(r"(?:-(?:\d{4}|\d{6}|\d{8}|\d{4}-\d{2}-\d{2}))?(?:-hf)?")
 class StoredEvaluation:
     """A stored job with the models that its endpoints reported, by role."""
 
-    job: Any  #: its row
+    job: StoredJob
     models: Mapping[str, str]
     rows: RowOrigin = UNVERIFIED  #: the origin of its rows
 
@@ -61,7 +62,7 @@ class StoredEvaluation:
 
 
 def load_stored_evaluations(
-    jobs: Iterable[Any], endpoints: Iterable[Any], origins: Mapping[str, RowOrigin] = MappingProxyType({})
+    jobs: Iterable[StoredJob], endpoints: Iterable[Any], origins: Mapping[str, RowOrigin] = MappingProxyType({})
 ) -> list[StoredEvaluation]:
     """Return the jobs in their order, with the models of their endpoints (rows of job_endpoint; the latest of a role).
 

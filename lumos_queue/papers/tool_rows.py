@@ -8,6 +8,7 @@ from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.tool_figures import costs, tool_calls
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.papers.judgements import Judgements, read_judgements
 from lumos_queue.papers.model import number
 from lumos_queue.papers.tool_commands import needs
@@ -29,13 +30,13 @@ class ToolFigures:
     _judgements: dict[str, Judgements] = field(default_factory=dict)
     _calls: dict[str, list[tuple[str, str, int]]] = field(default_factory=dict)
 
-    def judgements(self, job: Any) -> Judgements:
+    def judgements(self, job: StoredJob) -> Judgements:
         assert self.connection is not None
         if job.id not in self._judgements:
             self._judgements[job.id] = read_judgements(self.connection, job)
         return self._judgements[job.id]
 
-    def calls(self, job: Any) -> list[tuple[str, str, int]]:
+    def calls(self, job: StoredJob) -> list[tuple[str, str, int]]:
         assert self.connection is not None
         if job.id not in self._calls:
             self._calls[job.id] = tool_calls(self.connection, job.id)

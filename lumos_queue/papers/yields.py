@@ -19,6 +19,7 @@ from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
 from db.queries.conversion import ConvertedRow, list_converted_rows
 from db.queries.jobs import jobs_of_kind
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.downloads.catalogue import can_verify
 from lumos_queue.papers.figures import TABLE_4, Converted
 from lumos_queue.records import MODULES, Role
@@ -33,7 +34,7 @@ SETTINGS = {"subgoals": ("high",), "most_tokens": (1024,), "vision": ("image", "
 class Yield:
     """The conversions of a source, added up."""
 
-    jobs: list[Any] = field(default_factory=list)  #: the jobs added up, newest first
+    jobs: list[StoredJob] = field(default_factory=list)  #: the jobs added up, newest first
     left_out: list[str] = field(default_factory=list)  #: other jobs, and the reasons, as text
     rows: list[ConvertedRow] = field(default_factory=list)  #: each row once
     origins: set[RowState] = field(default_factory=set)  #: origins of the rows of these jobs
@@ -70,7 +71,7 @@ def conversions(connection: Connection | None) -> list[dict[str, Any]]:
 
 
 def _rows(
-    connection: Connection | None, jobs: Sequence[Any], origins: Mapping[str, RowOrigin], domain: Converted
+    connection: Connection | None, jobs: Sequence[StoredJob], origins: Mapping[str, RowOrigin], domain: Converted
 ) -> list[dict[str, Any]]:
     yields = {source: _yield(connection, jobs, origins, source) for source in domain.sources}
     rows = []
@@ -98,7 +99,9 @@ def _command(source: str) -> str:
     return f"lumos convert {source}{'' if can_verify(source, SPLIT) else ' --data FILE --published'}"
 
 
-def _yield(connection: Connection | None, jobs: Sequence[Any], origins: Mapping[str, RowOrigin], source: str) -> Yield:
+def _yield(
+    connection: Connection | None, jobs: Sequence[StoredJob], origins: Mapping[str, RowOrigin], source: str
+) -> Yield:
     source_yield, rows = Yield(), {}
     for job in jobs:
         if connection is None or job.spec.get("source") != source:
@@ -117,7 +120,7 @@ def _yield(connection: Connection | None, jobs: Sequence[Any], origins: Mapping[
     return source_yield
 
 
-def _departures(job: Any, origin: RowOrigin) -> list[str]:
+def _departures(job: StoredJob, origin: RowOrigin) -> list[str]:
     """Return the reasons why a conversion is not comparable to the papers' table, as texts."""
     reasons = [f"split is {job.split}, not {SPLIT}"] if job.split != SPLIT else []
     if not origin.counts:

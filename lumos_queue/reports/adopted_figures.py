@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from db.engine.connection import Connection
+from db.queue.stored_jobs import StoredJob
 from db.transfer.adopt import find_adopted
 from lumos_queue.reports.totals import totals_as_json
 
 
-def apart_from_adopted(connection: Connection, job: Any, report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `adopted`, the figures that a job (its row) adopted, and `calls` and `tokens` without these figures.
+def apart_from_adopted(connection: Connection, job: StoredJob, report: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `adopted`, the figures that a job adopted, and `calls` and `tokens` without these figures.
 
     Return {} if the job adopted no episode. `report` has the `calls` and `tokens` of all episodes.
     """

@@ -15,6 +15,7 @@ from typing import Any
 from db.engine.connection import Connection
 from db.queue.baselines import keep_baselines, load_baselines, tasks_of
 from db.queue.job_tasks import JobTasks
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import BENCHMARKS, definition_of
 from lumos_queue.commands import digest
@@ -31,11 +32,11 @@ Baselines = dict[str, dict[str, Any]]
 
 def load_or_compute_baselines(
     connection: Connection,
-    job: Any,
+    job: StoredJob,
     benchmark: Benchmark,
     read_tasks: Callable[[Connection, str], Sequence[Task]] = JobTasks,
 ) -> Baselines:
-    """Return the baselines on the tasks of a job (its row) from the database; compute and store them if missing.
+    """Return the baselines on the tasks of a job from the database; compute and store them if missing.
 
     `read_tasks` returns the job's tasks; it is called only if the baselines are missing. Computing them ends the
     connection's transaction. Raises SpecError when the job is removed meanwhile.
@@ -55,7 +56,7 @@ def load_or_compute_baselines(
     return rule_scores
 
 
-def _origin_of(job: Any) -> str:
+def _origin_of(job: StoredJob) -> str:
     """Return what determines a benchmark's rules besides the code: the plug-in, or the digest of a definition."""
     if definition := definition_of(job.spec):
         return digest(json.dumps(definition.as_json(), sort_keys=True))

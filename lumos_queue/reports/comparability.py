@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from db.engine.connection import Connection
 from db.kinds.job_kinds import RUNS, JobKind
 from db.kinds.states import ItemState
 from db.queue.equal_tasks import have_equal_tasks
 from db.queue.figures import count_scores, progress
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.registry import definition_of
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.reports.scores import samples_of
@@ -17,8 +17,8 @@ from lumos_queue.reports.scores import samples_of
 COMMON = "To compare only the tasks that are judged in both, add: --common"
 
 
-def choose_metric(connection: Connection, jobs: Sequence[Any], metric: str = "") -> str:
-    """Return the metric by which jobs (their rows) are compared: `metric`, or the benchmark's main metric.
+def choose_metric(connection: Connection, jobs: Sequence[StoredJob], metric: str = "") -> str:
+    """Return the metric by which jobs are compared: `metric`, or the benchmark's main metric.
 
     Raises SpecError for fewer than two jobs, jobs of different benchmarks, and jobs without scores of the metric.
     """
@@ -47,7 +47,7 @@ def choose_metric(connection: Connection, jobs: Sequence[Any], metric: str = "")
     return common_metric
 
 
-def _differ_in_scoring(first: Any, second: Any) -> str:
+def _differ_in_scoring(first: StoredJob, second: StoredJob) -> str:
     """Return why the scores of two jobs on users' files have different meanings; '' if the meaning is the same.
 
     Two files may have the same title, and a file may be scored in two ways.
@@ -70,8 +70,8 @@ def _differ_in_scoring(first: Any, second: Any) -> str:
     )
 
 
-def find_unlike(connection: Connection, first: Any, second: Any) -> str:
-    """Return why two jobs (their rows) have different tasks or numbers of samples, as text; '' if they do not."""
+def find_unlike(connection: Connection, first: StoredJob, second: StoredJob) -> str:
+    """Return why two jobs have different tasks or numbers of samples, as text; '' if they do not."""
     if not have_equal_rows(connection, first, second):
         return f"other rows: dataset {_short(first)} of {first.id}, {_short(second)} of {second.id}"
     if samples_of(first) != samples_of(second):
@@ -81,14 +81,16 @@ def find_unlike(connection: Connection, first: Any, second: Any) -> str:
     return ""
 
 
-def have_equal_rows(connection: Connection, first: Any, second: Any) -> bool:
-    """Return whether two jobs (their rows) have the same dataset, or datasets with equal tasks."""
+def have_equal_rows(connection: Connection, first: StoredJob, second: StoredJob) -> bool:
+    """Return whether two jobs have the same dataset, or datasets with equal tasks."""
     if first.dataset == second.dataset:
         return True
-    return None not in (first.dataset, second.dataset) and have_equal_tasks(connection, first.dataset, second.dataset)
+    if first.dataset is None or second.dataset is None:
+        return False
+    return have_equal_tasks(connection, first.dataset, second.dataset)
 
 
-def find_open(connection: Connection, jobs: Sequence[Any]) -> str:
+def find_open(connection: Connection, jobs: Sequence[StoredJob]) -> str:
     """Return a text on the first job that has items that are not done; '' if all items of all jobs are done."""
     for job in jobs:
         completed_items = progress(connection, job.id).get(ItemState.DONE, 0)
@@ -97,10 +99,10 @@ def find_open(connection: Connection, jobs: Sequence[Any]) -> str:
     return ""
 
 
-def _short(job: Any) -> str:
+def _short(job: StoredJob) -> str:
     return (job.dataset or "none")[:8]
 
 
-def _times(job: Any) -> str:
+def _times(job: StoredJob) -> str:
     samples = samples_of(job)
     return "once" if samples == 1 else f"{samples} times"

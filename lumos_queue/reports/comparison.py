@@ -15,6 +15,7 @@ from db.kinds.states import ItemState
 from db.queries.job_endpoints import load_served_models
 from db.queries.pairs import Pairs, count_common
 from db.queue.figures import count_endings, count_scores, progress, score_versions, seconds_by_phase, totals
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending
 from lumos_queue.reports.comparability import COMMON, choose_metric, find_open, find_unlike, have_equal_rows
@@ -43,8 +44,8 @@ class Options:
     by: Sequence[str] = ()  #: fields by whose values tasks are also compared
 
 
-def compare_jobs(connection: Connection, jobs: Sequence[Any], options: Options = Options()) -> Comparison:
-    """Compare jobs (their rows) with the first of them.
+def compare_jobs(connection: Connection, jobs: Sequence[StoredJob], options: Options = Options()) -> Comparison:
+    """Compare jobs with the first of them.
 
     Raises SpecError, in one line, if the jobs cannot be compared (see comparability.py), and if the first job does not
     have a field that `options.by` names.
@@ -75,7 +76,7 @@ def compare_jobs(connection: Connection, jobs: Sequence[Any], options: Options =
 
 
 def _compare_pair(
-    connection: Connection, first: Any, second: Any, metric: str, options: Options, groups: Groups
+    connection: Connection, first: StoredJob, second: StoredJob, metric: str, options: Options, groups: Groups
 ) -> Comparison:
     unlike = find_unlike(connection, first, second)
     if unlike and not options.common:
@@ -121,7 +122,7 @@ def _compare_pair(
     return figures
 
 
-def _may_differ(connection: Connection, jobs: tuple[Any, Any], metric: str, pairs: int) -> bool:
+def _may_differ(connection: Connection, jobs: tuple[StoredJob, StoredJob], metric: str, pairs: int) -> bool:
     """Return whether two jobs with the same dataset and number of items may have different items.
 
     This is so if tasks were chosen, or if more items lack a pair than is possible for jobs with the same items.
@@ -138,7 +139,7 @@ def _bounds(figures: Mapping[str, Any], of: int) -> list[float]:
 
 
 def _describe_job(
-    connection: Connection, job: Any, head: Mapping[str, str], metric: str, prices: tuple[float, float] | None
+    connection: Connection, job: StoredJob, head: Mapping[str, str], metric: str, prices: tuple[float, float] | None
 ) -> dict[str, Any]:
     """Return the score and the costs of a job, as in its report."""
     sums, endings, items = totals(connection, job.id), count_endings(connection, job.id), progress(connection, job.id)
@@ -174,7 +175,7 @@ def _describe_job(
     }
 
 
-def _notes(connection: Connection, jobs: Sequence[Any], metric: str, half: str) -> list[str]:
+def _notes(connection: Connection, jobs: Sequence[StoredJob], metric: str, half: str) -> list[str]:
     """Return warnings about the figures, one line each."""
     notes = [f"Half done: {half}."] if half else []
     versions = {job.id: sorted(score_versions(connection, job.id).get(metric, {})) for job in jobs}

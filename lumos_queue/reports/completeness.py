@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from db.kinds.states import ItemState, JobState
+from db.queue.stored_jobs import StoredJob
 from db.queue.wait_reasons import PAUSED_BY_PERSON
 from lumos_queue.records import Ending
 
@@ -13,8 +14,8 @@ UNGRADED = "ungraded"  #: items whose answer has no grade, because no vote of a 
 ENDED = (JobState.DONE, JobState.CANCELLED)  #: final states, which only a person changes
 
 
-def completeness(job: Any, items: Mapping[str, int], endings: Mapping[str, int]) -> dict[str, Any]:
-    """Return `complete`, and for an incomplete job (its row) that stopped, `lacking` and `go_on`.
+def completeness(job: StoredJob, items: Mapping[str, int], endings: Mapping[str, int]) -> dict[str, Any]:
+    """Return `complete`, and for an incomplete job that stopped, `lacking` and `go_on`.
 
     `lacking` counts the items without a result, by state; `go_on` is a command. A job that failed, or that paused by
     itself, also has its `state` and the `reason`. `items` are counts of items by state, `endings` counts of episodes by

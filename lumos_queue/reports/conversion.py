@@ -13,6 +13,7 @@ from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.conversion import average_subgoals, count_judged, count_levels, count_rejected, count_verdicts
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.conversion.verdicts import VERDICTS
 from lumos_queue.rationales.reasons import REASONS
 from lumos_queue.records import LEVELS, MODULES
@@ -22,7 +23,7 @@ from lumos_queue.reports.remarks import remarks
 from lumos_queue.reports.wall_time import wall_seconds
 
 
-def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
+def conversion_report(connection: Connection, job: StoredJob) -> dict[str, Any]:
     """Return the part of a conversion's report that other jobs do not have."""
     rejected_rows, (judged_rows, asked_again) = count_rejected(connection, job.id), count_judged(connection, job.id)
     rejections = rejected_rows.by_module | {"both": rejected_rows.rows}
@@ -49,7 +50,7 @@ def conversion_report(connection: Connection, job: Any) -> dict[str, Any]:
     return report
 
 
-def _speed(connection: Connection, job: Any, judged_rows: int) -> float | None:
+def _speed(connection: Connection, job: StoredJob, judged_rows: int) -> float | None:
     """Return the judged rows per second of the job's wall time."""
     seconds = wall_seconds(connection, job)
     return round(judged_rows / seconds, 2) if seconds else None

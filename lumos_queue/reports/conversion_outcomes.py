@@ -13,6 +13,7 @@ from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.conversion import list_notes, list_rejections
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.conversion.verdicts import VERDICTS
 from lumos_queue.scoring.annotation_strata import NO_NOTE, name_notes, name_rule
 
@@ -27,7 +28,7 @@ class RowOutcome(StrEnum):
     REJECTED = "rejected"
 
 
-def count_outcomes(connection: Connection, job: Any, levels: Mapping[str, int]) -> list[dict[str, Any]]:
+def count_outcomes(connection: Connection, job: StoredJob, levels: Mapping[str, int]) -> list[dict[str, Any]]:
     """Return the rows of a conversion by outcome, level, rule and note, in this order; each judged row counts once.
 
     `levels` has the accepted rows by check level. The rule of an accepted row is that of its stratum in an audit

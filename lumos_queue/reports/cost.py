@@ -6,12 +6,13 @@ from typing import Any
 
 from db.engine.connection import Connection
 from db.queue.budget import cost_of_job, find_prices
+from db.queue.stored_jobs import StoredJob
 
 
-def cost_figures(connection: Connection, job: Any) -> dict[str, Any]:
+def cost_figures(connection: Connection, job: StoredJob) -> dict[str, Any]:
     """Return `cost` of a report: USD of all stored model calls, the budget, and the prices in USD per million tokens.
 
-    Return {} for a job (its row) without prices. Calls of unfinished items and of earlier attempts count, too.
+    Return {} for a job without prices. Calls of unfinished items and of earlier attempts count, too.
     """
     spec = find_prices(job.spec)
     prices = spec.get("prompt_price", 0.0), spec.get("completion_price", 0.0)

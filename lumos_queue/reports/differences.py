@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.records import Role
 from lumos_queue.reports.agent_requests import describe_field, describe_stop, describe_text
 from lumos_queue.reports.model_names import models_of, name_models
@@ -53,8 +54,8 @@ _SHORT = 12  #: characters of a digest
 Told = Mapping[str, Mapping[str, str]]
 
 
-def differences(jobs: Sequence[Any], served_models: Told | None = None) -> list[dict[str, str]]:
-    """Return for each job (its row) its values, as text by name, of the facts in which the jobs differ.
+def differences(jobs: Sequence[StoredJob], served_models: Told | None = None) -> list[dict[str, str]]:
+    """Return for each job its values, as text by name, of the facts in which the jobs differ.
 
     A job without a value for a fact lacks that name. Names of models are as short as possible without ambiguity. Values
     come from people, servers and files: escape them for display.
@@ -77,7 +78,7 @@ def describe_differences(pairs: Mapping[str, str]) -> list[str]:
     return [value if name in plain else f"{name} {value}" for name, value in pairs.items()]
 
 
-def _facts(job: Any) -> Iterator[tuple[str, str]]:
+def _facts(job: StoredJob) -> Iterator[tuple[str, str]]:
     """Yield (name, value) of all facts of a job except its models."""
     for name in ("name", "kind", "benchmark", "split", "formulation", "chosen"):
         yield name, getattr(job, name, "") or ""
@@ -110,7 +111,7 @@ def _flatten(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, 
             yield above + key, "yes" if value is True else "no" if value is False else str(value)
 
 
-def _name_roles(jobs: Sequence[Any], served_models: Told) -> list[dict[str, str]]:
+def _name_roles(jobs: Sequence[StoredJob], served_models: Told) -> list[dict[str, str]]:
     """Return the short names of each job's models by role, or as `model` if every job has one model in all roles."""
     models = [models_of(job, served_models.get(job.id)) for job in jobs]
     names = name_models(model for job_models in models for model in job_models.values())

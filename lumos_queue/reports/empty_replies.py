@@ -7,11 +7,12 @@ from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.empty_replies import EmptyReplies, count_empty_replies
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.records import Role
 
 
-def empty_reply_problems(connection: Connection, job: Any) -> list[dict[str, Any]]:
+def empty_reply_problems(connection: Connection, job: StoredJob) -> list[dict[str, Any]]:
     """Return, for each role with empty replies, a problem with the numbers of `episodes` and of empty `replies`.
 
     Its `ending` is '', because an empty reply is not a separate ending.

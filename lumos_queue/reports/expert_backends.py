@@ -6,12 +6,13 @@ from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.plans import count_expert_runs
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.actions.experts.options import ALL, describe_backend
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.reports.expert_runs import EXPERT
 
 
-def expert_backends(connection: Connection, job: Any) -> dict[str, Any]:
+def expert_backends(connection: Connection, job: StoredJob) -> dict[str, Any]:
     """Return `experts`: for each expert that ran, its `backend` (a URL), `fidelity` and number of `runs`.
 
     The fidelity is '' for experts of another machine. Return {} for jobs without runs of experts.

@@ -8,6 +8,7 @@ from typing import Any
 from db.engine.connection import Connection
 from db.journal.tool_calls import list_accepted_calls
 from db.queries.plans import count_plan_steps
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.experts.parsing import UNBALANCED
 from lumos_queue.formulations.plan_reading import UNRESOLVED
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -15,7 +16,7 @@ from lumos_queue.formulations.registry import FORMULATIONS
 EXPERT = "expert"  #: the tool that the calls of experts name
 
 
-def expert_runs(connection: Connection, job: Any) -> dict[str, Any]:
+def expert_runs(connection: Connection, job: StoredJob) -> dict[str, Any]:
     """Return `expert_runs` and `plan_steps` of a job whose formulation runs plans of experts; {} for other jobs.
 
     `runs` counts calls by provenance; `failed` counts calls without a result by status. `samples` counts the samples on

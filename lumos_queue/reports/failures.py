@@ -9,13 +9,14 @@ from db.engine.connection import Connection
 from db.kinds.states import ItemState
 from db.queries.failures import count_failures
 from db.queue.endings import STORED
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.records import Ending
 
 
 def failures_by_class(
-    connection: Connection, job: Any, items: Mapping[str, int], endings: Mapping[str, int]
+    connection: Connection, job: StoredJob, items: Mapping[str, int], endings: Mapping[str, int]
 ) -> dict[str, Any]:
-    """Return `failures` of a job (its row), the most frequent first; {} if there are none.
+    """Return `failures` of a job, the most frequent first; {} if there are none.
 
     `items` are the counts of its items by state, `endings` the counts of its episodes by ending.
     """

@@ -21,6 +21,7 @@ from db.queries.task_fields import (
     stream_tasks,
     unknown_field,
 )
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.registry import benchmark_of
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
@@ -64,8 +65,8 @@ _Value = tuple[str, str]  #: a value's text in reports, and the digest of a valu
 _Read = Callable[[Task], _Value | None]  #: returns a task's value of a field; None if it has none
 
 
-def list_known_fields(connection: Connection, job: Any) -> list[str]:
-    """Return the names of all fields by which a job (its row) can be grouped."""
+def list_known_fields(connection: Connection, job: StoredJob) -> list[str]:
+    """Return the names of all fields by which a job can be grouped."""
     own_groups = _own_groups(job)
     columns = list_fields(connection, [job.dataset]) if job.dataset else []
     return [
@@ -74,7 +75,7 @@ def list_known_fields(connection: Connection, job: Any) -> list[str]:
     ]
 
 
-def split_tasks(connection: Connection, job: Any, fields: Sequence[str]) -> Groups:
+def split_tasks(connection: Connection, job: StoredJob, fields: Sequence[str]) -> Groups:
     """Return the groups of a job's tasks by each of the fields.
 
     The tasks are read as a stream. Raises SpecError for an unknown field, with a list of the job's fields, and for a
@@ -114,7 +115,7 @@ def name_group(group: Mapping[str, Any], limit: int = SHOWN_VALUE) -> str:
     return f'"{text}"' if not text.strip() or text == NONE or text.startswith(("other (", '"')) else text
 
 
-def _own_groups(job: Any) -> Mapping[str, Callable[[Task], str]]:
+def _own_groups(job: StoredJob) -> Mapping[str, Callable[[Task], str]]:
     """Return the groups of the job's benchmark."""
     return benchmark_of(job).groups if job.kind in RUNS else {}
 
@@ -123,7 +124,7 @@ def _read_own(group_of: Callable[[Task], str]) -> _Read:
     return lambda task: _identify(str(group_of(task)))
 
 
-def _read_column(job: Any, name: str, column: str) -> _Read:
+def _read_column(job: StoredJob, name: str, column: str) -> _Read:
     def read(task: Task) -> _Value | None:
         value = read_fields(task.gold).get(column)
         if not is_plain(value):

@@ -8,6 +8,7 @@ from typing import Any
 from db.engine.connection import Connection
 from db.queries.pairs import Pairs
 from db.queries.results import values_by_metric
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.field_groups import Groups, split_tasks
@@ -20,7 +21,7 @@ Report = dict[str, Any]
 
 
 def measure_by_fields(
-    connection: Connection, job: Any, fields: Sequence[str], metrics: Sequence[str]
+    connection: Connection, job: StoredJob, fields: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, list[Report]]:
     """Return the scores of a job's groups, by name of the field; the most frequent group is first.
 
@@ -40,9 +41,9 @@ def measure_by_fields(
 
 
 def compare_by_fields(
-    connection: Connection, first: Any, second: Any, pairs: Pairs, groups: Groups
+    connection: Connection, first: StoredJob, second: StoredJob, pairs: Pairs, groups: Groups
 ) -> dict[str, list[Report]]:
-    """Return the difference of two jobs (their rows) in each group of the first job's tasks, by name of the field.
+    """Return the difference of two jobs in each group of the first job's tasks, by name of the field.
 
     The only figures of a group without judged pairs are `pairs`, which is 0, and `n`.
     """

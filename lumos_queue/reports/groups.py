@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
@@ -15,7 +16,7 @@ Report = dict[str, Any]
 
 
 def split_by_group(
-    job: Any, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]
+    job: StoredJob, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]
 ) -> dict[str, Any]:
     """Return `groups` and `overall` of a report, if the benchmark has them.
 
@@ -33,7 +34,7 @@ def split_by_group(
 
 
 def _measure_groups(
-    job: Any,
+    job: StoredJob,
     values: Mapping[str, Values],
     benchmark: Benchmark,
     tasks: Mapping[int, Task],
@@ -48,7 +49,7 @@ def _measure_groups(
 
 
 def measure_groups(
-    job: Any, values: Mapping[str, Values], benchmark: Benchmark, groups: Sequence[Mapping[int, Task]]
+    job: StoredJob, values: Mapping[str, Values], benchmark: Benchmark, groups: Sequence[Mapping[int, Task]]
 ) -> list[Report]:
     """Return the figures of each group of tasks: `n` items, `metrics` and `overall`. Groups must not overlap."""
     group_of = {key: index for index, tasks in enumerate(groups) for key in tasks}
@@ -62,7 +63,9 @@ def measure_groups(
     ]
 
 
-def _measure_group(job: Any, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]) -> Report:
+def _measure_group(
+    job: StoredJob, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]
+) -> Report:
     items = len(tasks) * samples_of(job)
     missing_items = items - max(map(len, values.values()), default=0)
     figures: Report = {
@@ -77,7 +80,7 @@ def _measure_group(job: Any, values: Mapping[str, Values], benchmark: Benchmark,
 
 
 def _measure_overalls(
-    job: Any, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]
+    job: StoredJob, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]
 ) -> Report:
     return {
         name: measure_overall(values, tasks, metric_of, samples_of(job))

@@ -9,6 +9,7 @@ from typing import Any
 from db.engine.connection import Connection
 from db.journal.step_records import NO, YES
 from db.queries.labels import RATINGS, newest_ratings
+from db.queue.stored_jobs import StoredJob
 from db.review.approvals import count_answers
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.scoring.statistics import compute_weighted_interval
@@ -16,7 +17,7 @@ from lumos_queue.scoring.statistics import compute_weighted_interval
 _LEAST, _MOST = int(RATINGS[0]), int(RATINGS[-1])
 
 
-def people_figures(connection: Connection, job: Any) -> dict[str, Any]:
+def people_figures(connection: Connection, job: StoredJob) -> dict[str, Any]:
     """Return the counts of `plans`, if people approve the job's plans, and `ratings`, if there are any.
 
     An episode's rating is the mean over people, and `mean` is the mean over rated episodes; `of` is the number of all
@@ -37,7 +38,7 @@ def people_figures(connection: Connection, job: Any) -> dict[str, Any]:
     return figures
 
 
-def _ratings(connection: Connection, job: Any) -> dict[str, Any]:
+def _ratings(connection: Connection, job: StoredJob) -> dict[str, Any]:
     by_episode: dict[int, list[int]] = defaultdict(list)
     tasks: dict[int, int | None] = {}
     people = set()

@@ -13,6 +13,7 @@ from db.queries.filters import Filter, Term, parse_where
 from db.queries.job_endpoints import load_served_models
 from db.queries.job_filters import is_any_model, jobs_of_model
 from db.queries.job_list import ItemCounts, ScoreSums, count_items, page_of_jobs, sum_scores
+from db.queue.stored_jobs import StoredJob
 from db.queue.tags import tags_of
 from lumos_queue.formulations.registry import is_of_episodes
 from lumos_queue.records import Origin
@@ -82,9 +83,9 @@ def _iterate_jobs(
 
 
 def describe_jobs(
-    connection: Connection, rows: Sequence[Any], lease_seconds: float, now: float
+    connection: Connection, rows: Sequence[StoredJob], lease_seconds: float, now: float
 ) -> list[dict[str, Any]]:
-    """Describe jobs (their rows) as `list_jobs` does; `now` is the time of the database's clock.
+    """Describe jobs as `list_jobs` does; `now` is the time of the database's clock.
 
     The description of a damaged row has only its id and the damage. So has that of a job whose rows in other tables,
     such as its sums, cannot be read.
@@ -96,7 +97,7 @@ def describe_jobs(
 
 
 def _describe_readable(
-    connection: Connection, rows: Sequence[Any], lease_seconds: float, now: float
+    connection: Connection, rows: Sequence[StoredJob], lease_seconds: float, now: float
 ) -> list[dict[str, Any]]:
     """Describe jobs whose own rows are readable. If this fails, describe each alone, to find the damaged job."""
     if not rows:
@@ -123,7 +124,7 @@ def _describe_damaged(job: object, problem: str) -> dict[str, Any]:
 
 
 def _describe_sound(
-    connection: Connection, rows: Sequence[Any], lease_seconds: float, now: float
+    connection: Connection, rows: Sequence[StoredJob], lease_seconds: float, now: float
 ) -> list[dict[str, Any]]:
     jobs = [row.id for row in rows]
     counts, sums, tags = count_items(connection, jobs), sum_scores(connection, jobs), tags_of(connection, jobs)
@@ -166,8 +167,8 @@ def _fits(job: dict[str, Any], term: Term, of_model: Collection[str]) -> bool:
     return is_match != (term.operator == "!=")
 
 
-def measure_sums(job: Any, metric: str, sums: ScoreSums) -> dict[str, Any] | None:
-    """Return the score of a job (its row) from the sums of its main metric, as in the report (reports/scores.py).
+def measure_sums(job: StoredJob, metric: str, sums: ScoreSums) -> dict[str, Any] | None:
+    """Return the score of a job from the sums of its main metric, as in the report (reports/scores.py).
 
     `value` counts items without a score as wrong. `bounds` are the values with such items all wrong and all right;
     `ci95` covers both cases. Sums have no clusters, so `ci95` is None if scores are not independent, as for samples of

@@ -8,6 +8,7 @@ from typing import Any
 from db.engine.connection import Connection
 from db.queries.votes import count_details, list_labelled_scores, sum_calls, votes_without_score
 from db.queue.budget import find_prices
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.from_file.definition import JudgeDefinition
 from lumos_queue.benchmarks.from_file.judge_votes import NO_ANSWER, VoteCounts, count_votes
 from lumos_queue.records import Role
@@ -19,8 +20,8 @@ from lumos_queue.scoring.statistics import cohen_kappa, kappa_interval, wilson
 MAX_READ = 100_000  #: episodes without a grade whose replies are read
 
 
-def judge_figures(connection: Connection, job: Any, judge: JudgeDefinition) -> dict[str, Any]:
-    """Return the figures of the judge, as `judge`, for the report of a job (its row).
+def judge_figures(connection: Connection, job: StoredJob, judge: JudgeDefinition) -> dict[str, Any]:
+    """Return the figures of the judge, as `judge`, for the report of a job.
 
     `answers` counts the answers that were sent to the judge: `graded`, and `ungraded` if no vote could be read.
     `unreadable` and `missing` count votes without a grade, `again` counts votes that were requested once more, and

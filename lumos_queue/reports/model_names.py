@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import PurePosixPath
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from db.kinds.job_kinds import JobKind
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.endpoints.urls import TRANSPORTS
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -36,8 +36,8 @@ BY_RULE, FROM_SCRATCH = "by rule", "from scratch"
 Model = tuple[str, str]
 
 
-def models_of(job: Any, served_models: Mapping[str, str] | None = None) -> dict[str, Model]:
-    """Return the models of a job (its row) by role.
+def models_of(job: StoredJob, served_models: Mapping[str, str] | None = None) -> dict[str, Model]:
+    """Return the models of a job by role.
 
     They are the models of an agent without its tools and judges, the teacher of a conversion, or the model from which a
     training job starts. `served_models` are the models that servers reported, by address.

@@ -9,6 +9,7 @@ from typing import Any
 from db.engine.connection import Connection
 from db.queries.pairs import Kind, Pairs
 from db.queries.tasks import first_task, load_keyed_tasks
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
 from lumos_queue.reports.scores import samples_of
@@ -19,8 +20,8 @@ from lumos_queue.scoring.statistics import compute_counted_interval
 PairRow = tuple[int, float, int, float, int]  #: a pair from `Pairs.each`
 
 
-def measure_pairs(connection: Connection, job_a: Any, job_b: Any, pairs: Pairs) -> dict[str, Any] | None:
-    """Return the figures that compare job B with job A (their rows); None if no task was judged in both.
+def measure_pairs(connection: Connection, job_a: StoredJob, job_b: StoredJob, pairs: Pairs) -> dict[str, Any] | None:
+    """Return the figures that compare job B with job A; None if no task was judged in both.
 
     Samples of a task, tasks derived from the same row, and tasks in several sample sets are clusters, as in the report
     of a job (scores.py).
@@ -37,7 +38,7 @@ def measure_pairs(connection: Connection, job_a: Any, job_b: Any, pairs: Pairs) 
 
 
 def measure_group_pairs(
-    connection: Connection, job_a: Any, job_b: Any, pairs: Pairs, groups: Sequence[Mapping[int, Task]]
+    connection: Connection, job_a: StoredJob, job_b: StoredJob, pairs: Pairs, groups: Sequence[Mapping[int, Task]]
 ) -> list[dict[str, Any] | None]:
     """Return the figures of `measure_pairs` for each group of A's tasks; None for a group without judged pairs."""
     group_of = {key: index for index, tasks in enumerate(groups) for key in tasks}
@@ -54,11 +55,11 @@ def measure_group_pairs(
     return figures
 
 
-def _is_clustered(connection: Connection, job_a: Any, job_b: Any) -> bool:
+def _is_clustered(connection: Connection, job_a: StoredJob, job_b: StoredJob) -> bool:
     return samples_of(job_a) > 1 or samples_of(job_b) > 1 or _has_sources(connection, job_a)
 
 
-def _has_sources(connection: Connection, job: Any) -> bool:
+def _has_sources(connection: Connection, job: StoredJob) -> bool:
     """Return whether tasks of the job are derived from rows, or are in sample sets."""
     task = first_task(connection, job.id)
     return task is not None and not {"from", "sets"}.isdisjoint(task.inputs)

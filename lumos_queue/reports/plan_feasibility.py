@@ -6,6 +6,7 @@ from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.plans import list_ended_plans
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.experts.duplicates import DEDUPE, REJECTED
 from lumos_queue.experts.released_feasibility import RELEASED, TYPES, find_released_refusal
@@ -16,7 +17,7 @@ from lumos_queue.prompts.model_synthesis import FINE_TUNING
 from lumos_queue.records import Ending
 
 
-def plan_feasibility(connection: Connection, job: Any) -> dict[str, Any]:
+def plan_feasibility(connection: Connection, job: StoredJob) -> dict[str, Any]:
     """Return `plan_feasibility` of a job that runs plans on tasks of OpenAGI; {} for other jobs.
 
     `rule` is the job's own; `types` and `released` count plans that are feasible by each rule, of `n` episodes that

@@ -12,6 +12,7 @@ from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.tool_figures import list_judged_names, list_scored_episodes, provenances, tool_calls
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import Task
@@ -36,10 +37,10 @@ def count_tool_calls(connection: Connection, job: str) -> list[dict[str, Any]]:
     ]
 
 
-def split_scores(connection: Connection, job: Any, tasks: Mapping[int, Task]) -> dict[str, Any]:
+def split_scores(connection: Connection, job: StoredJob, tasks: Mapping[int, Task]) -> dict[str, Any]:
     """Return the number of items and the metrics with intervals by class; {} if all items are of the same class.
 
-    Each item of the job (its row) has one class. In a judge's job, the judged runs determine the classes; if these runs
+    Each item of the job has one class. In a judge's job, the judged runs determine the classes; if these runs
     are not stored, return {}.
     """
     classes = {ordinal: classify(sources) for ordinal, sources in _sources(connection, job).items()}
@@ -64,7 +65,7 @@ def split_scores(connection: Connection, job: Any, tasks: Mapping[int, Task]) ->
     return figures | ({NO_SCORE: {"n": unscored_items}} if unscored_items else {})
 
 
-def _sources(connection: Connection, job: Any) -> dict[int, frozenset[str]]:
+def _sources(connection: Connection, job: StoredJob) -> dict[int, frozenset[str]]:
     """Return the provenances in each episode, by its number in the job; in a judge's job, of the judged episode."""
     formulation = FORMULATIONS.find(job.formulation)
     if formulation is None or not formulation.judges_runs:

@@ -8,14 +8,15 @@ from typing import Any
 from db.engine.connection import Connection
 from db.kinds.job_kinds import RUNS
 from db.queries.reply_endings import count_reply_endings
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.answer_reading import find_stored_reader
 
 MAX_COUNTED = 200_000  #: limit of the items of a job whose replies are counted, because each row is read
 
 
-def reply_endings(connection: Connection, job: Any) -> dict[str, Any]:
-    """Return `reply_endings` of a job (its row) by role: replies, replies cut at the limit of tokens, and `unanswered`.
+def reply_endings(connection: Connection, job: StoredJob) -> dict[str, Any]:
+    """Return `reply_endings` of a job by role: replies, replies cut at the limit of tokens, and `unanswered`.
 
     `unanswered` counts the episodes without an answer whose last reply is the role's. The mapping is empty if no model
     was called, and for jobs with more than MAX_COUNTED items, whose replies take too long to read.
@@ -24,8 +25,8 @@ def reply_endings(connection: Connection, job: Any) -> dict[str, Any]:
     return {"reply_endings": {role: asdict(counts) for role, counts in endings.items()}} if endings else {}
 
 
-def describe_reader(job: Any) -> dict[str, Any]:
-    """Return `reader`, the name of the answer reader of a job (its row); {} for a formulation without readers."""
+def describe_reader(job: StoredJob) -> dict[str, Any]:
+    """Return `reader`, the name of the answer reader of a job; {} for a formulation without readers."""
     formulation = FORMULATIONS.find(job.formulation)
     if formulation is None or formulation.phrase is None or job.kind not in RUNS:
         return {}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from db.engine.connection import Connection
 from db.kinds.pools import describe_lack
 from db.kinds.states import OPEN, JobState
 from db.queries.open_jobs import find_open_jobs
 from db.queue.presence import Presence, read_presence
+from db.queue.stored_jobs import StoredJob
 from db.queue.wait_reasons import HOW, PAUSED_BY_PERSON, awaits_job
 from lumos_queue.errors import unknown
 from lumos_queue.reports.retry_reasons import describe_retry_reason, read_retry_reason
@@ -59,14 +59,17 @@ def read_state(text: str) -> RealState:
 
 
 def real_states(
-    connection: Connection, jobs: Sequence[Any], lease_seconds: float, missing_counts: Mapping[str, int] | None = None
+    connection: Connection,
+    jobs: Sequence[StoredJob],
+    lease_seconds: float,
+    missing_counts: Mapping[str, int] | None = None,
 ) -> dict[str, Standing]:
-    """Return the real states of jobs (their rows) by id, with four small queries for any number of jobs.
+    """Return the real states of jobs by id, with four small queries for any number of jobs.
 
     `missing_counts` has, by job, the number of items that ended without a result; a job that it lacks has 0.
     """
     presence = read_presence(connection, lease_seconds)
-    awaited_jobs = {job.awaits for job in jobs if job.state in OPEN and awaits_job(job)}
+    awaited_jobs = {job.awaits for job in jobs if job.awaits and job.state in OPEN and awaits_job(job)}
     open_jobs = find_open_jobs(connection, awaited_jobs)
     by_job = read_retry_reason(connection, [job.id for job in jobs if job.state in OPEN])
     failures = {job: describe_retry_reason(failure) for job, failure in by_job.items()}
@@ -77,9 +80,9 @@ def real_states(
 
 
 def real_state(
-    job: Any, presence: Presence, open_jobs: set[str], missing_items: int = 0, failures: str = ""
+    job: StoredJob, presence: Presence, open_jobs: set[str], missing_items: int = 0, failures: str = ""
 ) -> Standing:
-    """Return the real state of a job (its row). `open_jobs` are the awaited jobs that have not ended.
+    """Return the real state of a job. `open_jobs` are the awaited jobs that have not ended.
 
     `failures` is a text that says why items of the job fail and are tried again; '' if none fails.
     """
@@ -98,7 +101,7 @@ def real_state(
 
 
 def _of_open(
-    job: Any, held_items: int, reason: str, presence: Presence, open_jobs: set[str], failures: str
+    job: StoredJob, held_items: int, reason: str, presence: Presence, open_jobs: set[str], failures: str
 ) -> Standing:
     if HOW in reason:  # it waits for a person, with or without a live process
         return Standing(RealState.WAITING, reason)

@@ -23,6 +23,7 @@ from db.queue.figures import (
     seconds_by_phase,
     totals,
 )
+from db.queue.stored_jobs import StoredJob
 from db.review.scorings import scorings_of
 from lumos_queue.actions.tools.protocols import PROTOCOL
 from lumos_queue.benchmarks.registry import benchmark_of, definition_of
@@ -58,8 +59,8 @@ from lumos_queue.scoring.limit import at_limit_of
 Report = dict[str, Any]
 
 
-def make_report(connection: Connection, job: Any, by: Sequence[str] = ()) -> Report:
-    """Return the report of a job (its row) as JSON. The denominator of rates is the number of all items.
+def make_report(connection: Connection, job: StoredJob, by: Sequence[str] = ()) -> Report:
+    """Return the report of a job as JSON. The denominator of rates is the number of all items.
 
     `by` names fields; the report also has the scores for each of their values. Raises DamagedJob if the stored request
     is incomplete, and SpecError for a field that the job does not have, or for any field if the job has no scores.
@@ -73,7 +74,7 @@ def make_report(connection: Connection, job: Any, by: Sequence[str] = ()) -> Rep
         raise
 
 
-def _make_report(connection: Connection, job: Any) -> Report:
+def _make_report(connection: Connection, job: StoredJob) -> Report:
     items = progress(connection, job.id)
     report: Report = {
         "job": job.id,
@@ -196,12 +197,12 @@ def _scorings(connection: Connection, job: str) -> Report:
     return {"scorings": scorings} if scorings else {}
 
 
-def _runs_experts(job: Any) -> bool:
+def _runs_experts(job: StoredJob) -> bool:
     formulation = FORMULATIONS.find(job.formulation)
     return formulation is not None and formulation.experts
 
 
-def _calls_functions(job: Any) -> bool:
+def _calls_functions(job: StoredJob) -> bool:
     """Return whether the job runs a tool agent, which calls the functions of a task."""
     return calls_functions(job.formulation)
 
@@ -234,7 +235,7 @@ def _episode_figures(connection: Connection, job: str, endings: Mapping[str, int
     }
 
 
-def _describe_prompts(job: Any) -> Report:
+def _describe_prompts(job: StoredJob) -> Report:
     """Return whether a tool agent is shown the descriptions of its tools; {} for other agents."""
     formulation = FORMULATIONS.find(job.formulation)
     if formulation is None or DESCRIPTIONS not in formulation.settings:
@@ -267,7 +268,7 @@ def _describe_bos(connection: Connection, job: str, agent: Report) -> Report:
     return {"<s>": f"none, but {', '.join(sorted(urls_with_bos))} {DECIDES}" if urls_with_bos else "none"}
 
 
-def _calls_check(job: Any, shapes: list[Report]) -> dict[str, int] | None:
+def _calls_check(job: StoredJob, shapes: list[Report]) -> dict[str, int] | None:
     formulation = FORMULATIONS.find(job.formulation) if job.kind in RUNS else None
     if formulation is None or formulation.expected_calls is None:
         return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.samples import SampleKind, TaskSamples, sample_kinds, stream_samples
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.prompts.choice_text import split_choices
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.answer_kinds import AnswerKind
@@ -18,8 +19,8 @@ from lumos_queue.scoring.statistics import compute_counted_interval, wilson
 MAX_VOTED = 200_000  #: limit of the items of a job whose answers are read for the majority vote: about a second
 
 
-def sample_figures(connection: Connection, job: Any, metric: str, kind: AnswerKind | None) -> dict[str, Any]:
-    """Return `samples` of a report: flip rate, pass@k and maj@k of a job (its row) by a metric; {} for one sample.
+def sample_figures(connection: Connection, job: StoredJob, metric: str, kind: AnswerKind | None) -> dict[str, Any]:
+    """Return `samples` of a report: flip rate, pass@k and maj@k of a job by a metric; {} for one sample.
 
     `kind` is the kind of the benchmark's answers. It is None if the benchmark judges more than the answer; then there
     is no maj@k.

@@ -11,6 +11,7 @@ from db.engine.connection import Connection
 from db.queries.results import values_by_metric
 from db.queries.tasks import first_task, load_keyed_tasks
 from db.queue.figures import ScoreCount, count_scores
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
 from lumos_queue.reports.sets import set_means
@@ -20,8 +21,8 @@ from lumos_queue.scoring.statistics import compute_counted_interval, compute_wei
 Values = Sequence[tuple[int, float, int]]
 
 
-def job_scores(connection: Connection, job: Any, metrics: Sequence[str]) -> dict[str, Any]:
-    """Return `scores` of a job (its row). Episodes and tasks are read only if items depend on each other."""
+def job_scores(connection: Connection, job: StoredJob, metrics: Sequence[str]) -> dict[str, Any]:
+    """Return `scores` of a job. Episodes and tasks are read only if items depend on each other."""
     if is_clustered(connection, job):
         return scores(job, values_by_metric(connection, job.id), metrics, load_keyed_tasks(connection, job.id))
     counts = count_scores(connection, job.id)
@@ -31,7 +32,7 @@ def job_scores(connection: Connection, job: Any, metrics: Sequence[str]) -> dict
     return _summary(metrics, figures, figures.get(metrics[0]) or measure_counts([], missing_items), missing_items, main)
 
 
-def is_clustered(connection: Connection, job: Any) -> bool:
+def is_clustered(connection: Connection, job: StoredJob) -> bool:
     """Return whether items of a job are not independent, or have different weights.
 
     This is so for samples of a task, tasks derived from the same row, and tasks in sample sets.
@@ -42,12 +43,14 @@ def is_clustered(connection: Connection, job: Any) -> bool:
     return task is not None and not {"from", "sets"}.isdisjoint(task.inputs)
 
 
-def samples_of(job: Any) -> int:
+def samples_of(job: StoredJob) -> int:
     """Return the number of items of each task of a job."""
     return job.spec.get("infer", job.spec).get("samples", 1)
 
 
-def scores(job: Any, values: Mapping[str, Values], metrics: Sequence[str], tasks: Mapping[int, Task]) -> dict[str, Any]:
+def scores(
+    job: StoredJob, values: Mapping[str, Values], metrics: Sequence[str], tasks: Mapping[int, Task]
+) -> dict[str, Any]:
     """Return the main metric, which is the first of `metrics`, and all metrics, with intervals.
 
     If items are not judged, for reasons other than the agent, the report is incomplete: `value` counts such items as
@@ -83,7 +86,7 @@ def _summary(
     return report | {"metrics": figures}
 
 
-def measure_metric(job: Any, values: Values, missing_items: int, tasks: Mapping[int, Task]) -> dict[str, Any]:
+def measure_metric(job: StoredJob, values: Values, missing_items: int, tasks: Mapping[int, Task]) -> dict[str, Any]:
     """Return the figure of a metric over its items and over `missing_items`, which count as wrong (see `scores`)."""
     sets = {key: len(task.inputs["sets"]) for key, task in tasks.items() if "sets" in task.inputs}
     weighted_values = [(task, value, float(trials * sets.get(task, 1))) for task, value, trials in values]
@@ -131,7 +134,7 @@ def measure_counts(counts: Sequence[ScoreCount], missing_items: int) -> dict[str
 
 
 def _weigh_missing(
-    job: Any,
+    job: StoredJob,
     weighted_values: Sequence[tuple[int, float, float]],
     missing_items: int,
     tasks: Mapping[int, Task],

@@ -14,6 +14,7 @@ from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.tool_figures import SerialStep, serial_steps
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.formulations.base import Formulation, version_of
 from lumos_queue.formulations.state_keeping import StateKeeping
 from lumos_queue.limits import MAX_STEPS
@@ -48,8 +49,10 @@ class StepCounts:
     verdicts: list[CallVerdict] = field(default_factory=list)
 
 
-def state_figures(connection: Connection, job: Any, formulation: Formulation, state: StateKeeping) -> dict[str, Any]:
-    """Return `router` and `state_manager` of the report of a job (its row) whose formulation keeps this state.
+def state_figures(
+    connection: Connection, job: StoredJob, formulation: Formulation, state: StateKeeping
+) -> dict[str, Any]:
+    """Return `router` and `state_manager` of the report of a job whose formulation keeps this state.
 
     The settings `repair`, `update` and `force_finish` count where the formulation has them.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from db.queries.filters import Filter, parse_where
+from db.queue.stored_jobs import StoredJob
 
 #: Fields that do not depend on outcomes: those of the request and of the rows.
 _OF_REQUEST = frozenset(
@@ -34,8 +35,8 @@ def is_by_outcome(task_filter: Filter) -> bool:
     return any(term.field not in _OF_REQUEST for term in task_filter.terms)
 
 
-def describe_choice(job: Any) -> dict[str, Any]:
-    """Return `parent` and `chosen` of a job (its row) for a report; {} for a job without a parent."""
+def describe_choice(job: StoredJob) -> dict[str, Any]:
+    """Return `parent` and `chosen` of a job for a report; {} for a job without a parent."""
     choice: dict[str, Any] = {"parent": job.parent} if job.parent else {}
     if job.chosen:
         choice["chosen"] = {"where": job.chosen, "by_outcome": is_by_outcome(parse_where(job.chosen))}

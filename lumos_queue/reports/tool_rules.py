@@ -8,6 +8,7 @@ from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.tool_figures import list_answers
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.prompts.judged_run import JudgedRun
 from lumos_queue.records import Task
@@ -30,8 +31,8 @@ class RuleValues:
     missing: int = 0  #: runs without a result, which count as failed
 
 
-def read_rules(connection: Connection, job: Any, tasks: Mapping[int, Task]) -> dict[str, RuleValues]:
-    """Return the values of a judge's job (its row) by each rule, by the rule's name. `tasks` are the job's, by key."""
+def read_rules(connection: Connection, job: StoredJob, tasks: Mapping[int, Task]) -> dict[str, RuleValues]:
+    """Return the values of a judge's job by each rule, by the rule's name. `tasks` are the job's, by key."""
     verdicts = [
         (task, _complete(ToolVerdict.from_text(answer), tasks[task]))
         for task, answer in list_answers(connection, job.id)
@@ -39,7 +40,7 @@ def read_rules(connection: Connection, job: Any, tasks: Mapping[int, Task]) -> d
     return {rule.name: _apply(rule, verdicts) for rule in RULES}
 
 
-def rule_figures(job: Any, rules: Mapping[str, RuleValues], tasks: Mapping[int, Task]) -> dict[str, Any]:
+def rule_figures(job: StoredJob, rules: Mapping[str, RuleValues], tasks: Mapping[int, Task]) -> dict[str, Any]:
     """Return `rules` of the report: the figures with intervals by the rule's name, and `lacking` votes if some do.
 
     Runs whose votes do not determine a result may be won, lost or tied: the figure has bounds.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any
 
 from db.kinds.totals import NO_TOTALS
@@ -145,8 +146,9 @@ def describe_approval(answer: Execution | None) -> str:
 def _describe_call(call: Call) -> str:
     """Describe a call on one line; an expert's call, whose inputs are long, has the number of samples instead."""
     arguments = call.arguments
-    if call.tool == "expert" and isinstance(inputs := arguments.get("inputs"), list) and inputs:
-        samples = f"{len(inputs[0])} samples" if len(inputs[0]) != 1 else "1 sample"
+    inputs = arguments.get("inputs")
+    if call.tool == "expert" and isinstance(inputs, list) and inputs and isinstance(values := inputs[0], Sized):
+        samples = f"{len(values)} samples" if len(values) != 1 else "1 sample"
         return f"{call.tool}({arguments.get('expert')}, backend {str(arguments.get('digest'))[:12]}…, {samples})"
     return f"{call.tool}({', '.join(f'{name}={value}' for name, value in arguments.items())})"
 

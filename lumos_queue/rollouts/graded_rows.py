@@ -8,6 +8,7 @@ from typing import Any
 
 from db.engine.connection import Database
 from db.queries.judge_input import JudgedItem, items_of
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.benchmark import FileBenchmark
 from lumos_queue.benchmarks.from_file.definition import PREFIX, FieldNames, FileDefinition, JudgeDefinition, make_title
@@ -24,7 +25,7 @@ JUDGED = "-judged"  #: the suffix of the title of a benchmark of answers
 NO_RESULT = ("", Ending.INFRA_ERROR, Ending.CANCELLED)  #: endings that are not results of the agent
 
 
-def build_graded_rows(database: Database, job: Any, judge: JudgeDefinition) -> tuple[Rows, FileDefinition]:
+def build_graded_rows(database: Database, job: StoredJob, judge: JudgeDefinition) -> tuple[Rows, FileDefinition]:
     """Return the dataset of a job's answers, and the definition of its benchmark. `job`: the job's row.
 
     Raises SpecError if the job has no answers, or if it has not ended.

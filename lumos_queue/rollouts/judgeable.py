@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from db.kinds.job_kinds import RUNS
 from db.kinds.states import JobState
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import SpecError
 
 
-def check_judgeable(job: Any, results: str) -> None:
-    """Raise SpecError for a job (its row) that has no `results` ('runs' or 'answers'), or whose results may change."""
+def check_judgeable(job: StoredJob, results: str) -> None:
+    """Raise SpecError for a job that has no `results` ('runs' or 'answers'), or whose results may change."""
     if job.kind not in RUNS:
         raise SpecError(
             f"Job {job.id} is of kind '{job.kind}' and has no {results} to judge: name one of infer or evaluate."

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from db.engine.connection import Database
 from db.queries.judge_input import JudgedItem, items_of
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.actions.tools.functions import functions_of
 from lumos_queue.benchmarks.tooleval.benchmark import ToolEval
 from lumos_queue.errors import SpecError
@@ -49,7 +50,7 @@ class JudgedRows:
     ended: Mapping[str, int]
 
 
-def build_judged_rows(database: Database, job: Any, against: Any = None) -> JudgedRows:
+def build_judged_rows(database: Database, job: StoredJob, against: StoredJob | None = None) -> JudgedRows:
     """Return the dataset of a job's runs (`job` is its row), with the runs of the job `against` for comparison, if any.
 
     Raises SpecError for a job that cannot be judged, or for jobs that cannot be compared.
@@ -113,7 +114,7 @@ def _describe_tools(item: JudgedItem) -> dict[str, Any]:
     return describe_functions(FunctionList(functions_of(entries)[:MAX_TOOLS]))
 
 
-def _check_pair(job: Any, against: Any) -> None:
+def _check_pair(job: StoredJob, against: StoredJob) -> None:
     """Raise SpecError unless both jobs have the same tasks and the same number of samples."""
     if job.id == against.id:
         raise SpecError(f"--against {against.id} is the judged job itself: name another one.")
@@ -134,7 +135,7 @@ def _check_pair(job: Any, against: Any) -> None:
 class _Runs(ToolEval):
     """The benchmark ToolEval, whose tasks are the runs of a job."""
 
-    def __init__(self, job: Any, tasks: Sequence[Task]):
+    def __init__(self, job: StoredJob, tasks: Sequence[Task]):
         self.licence, self.splits, self._tasks = job.licence, (job.split,), tasks
 
     def read(self, path: Path | None, split: str, **options: str) -> Iterator[Task]:

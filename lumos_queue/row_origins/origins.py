@@ -13,6 +13,7 @@ from typing import Any
 from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
 from db.queue.row_origins import StoredOrigin, load_row_origins
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.downloads.catalogue import GENERATED, has_split
 from lumos_queue.formulations.registry import is_of_episodes
 from lumos_queue.records import Origin
@@ -73,25 +74,25 @@ class RowOrigin:
 UNVERIFIED = RowOrigin(RowState.UNVERIFIED)  #: the origin of unknown rows
 
 
-def read_row_origins(connection: Connection, jobs: Iterable[Any]) -> dict[str, RowOrigin]:
-    """Return the origin of the rows of jobs (rows of the table `job`), by job id; jobs without rows are left out."""
+def read_row_origins(connection: Connection, jobs: Iterable[StoredJob]) -> dict[str, RowOrigin]:
+    """Return the origin of the rows of jobs, by job id; jobs without rows are left out."""
     jobs = [job for job in jobs if job.kind in KINDS and job.dataset]
     stored_origins = load_row_origins(connection, (job.dataset for job in jobs))
-    return {job.id: origin_of(job, stored_origins.get(job.dataset)) for job in jobs}
+    return {job.id: origin_of(job, stored_origins.get(job.dataset or "")) for job in jobs}
 
 
-def origin_of(job: Any, stored_origin: StoredOrigin | None) -> RowOrigin:
+def origin_of(job: StoredJob, stored_origin: StoredOrigin | None) -> RowOrigin:
     """Return the origin of a job's rows. `stored_origin`: the stored facts about its dataset, if there are any."""
     request: Mapping[str, Any] = job.spec.get("infer", job.spec)
     rows, limit = stored_origin.rows if stored_origin else 0, request.get("limit", 0)
     first = limit if isinstance(limit, int) and 0 < limit < rows else 0
-    file_name = find_published_rows(job.dataset, job.split, stored_origin)
+    file_name = find_published_rows(job.dataset or "", job.split, stored_origin)
     state = _state_of(job, file_name, bool(request.get("published")))
     file_sha256 = stored_origin.file_sha256 if stored_origin else ""
     return RowOrigin(state, file_name if state == RowState.VERIFIED else "", rows, first, file_sha256)
 
 
-def _state_of(job: Any, file_name: str, is_stated: bool) -> RowState:
+def _state_of(job: StoredJob, file_name: str, is_stated: bool) -> RowState:
     request: Mapping[str, Any] = job.spec.get("infer", job.spec)
     if job.origin == Origin.DERIVED or is_of_episodes(request.get("formulation", "")):
         return RowState.DERIVED
@@ -104,7 +105,7 @@ def _state_of(job: Any, file_name: str, is_stated: bool) -> RowState:
     return RowState.STATED if is_stated else RowState.UNVERIFIED
 
 
-def _is_of_plugin(job: Any) -> bool:
+def _is_of_plugin(job: StoredJob) -> bool:
     """Return whether the job's benchmark is from a plug-in. Jobs older than plug-ins name a module instead."""
     return "." in job.benchmark or any(plugin.get("group") == "benchmarks" for plugin in job.plugins or ())
 

@@ -16,6 +16,8 @@ from db.models import ToolCallRow
 from db.queries.jobs import get_job
 from lumos_queue.cli.main import app
 from lumos_queue.cli.report_tables import _format_expert_runs, _format_plan_steps
+from lumos_queue.experts.parsing import UNBALANCED
+from lumos_queue.formulations.plan_reading import UNRESOLVED
 from lumos_queue.reports.expert_runs import expert_runs
 from tests.integration.test_model_synthesis_jobs import LABELLED, run_job, write_rules
 
@@ -83,6 +85,16 @@ def test_samples_without_a_value_are_counted_by_the_kind_of_their_problem(stored
         f"{runs['oracle']} oracle, {runs['recorded']} recorded; 2 of {2 * RUNS} samples without a value"
     )
     assert _format_plan_steps(told) == f"0 of {RUNS} name no expert"
+
+
+def test_a_step_without_an_expert_counts_and_a_plan_that_could_not_be_read_has_no_steps(stored):
+    first, second = (f"(SELECT min(rowid) + {number} FROM subgoal)" for number in (0, 1))
+    steps = figures(
+        stored,
+        f"UPDATE subgoal SET text = '{UNBALANCED}' WHERE rowid = {first}",
+        f"UPDATE subgoal SET text = '{UNRESOLVED}{UNBALANCED}' WHERE rowid = {second}",
+    )["plan_steps"]
+    assert steps == {"n": RUNS - 1, "unresolved": 1}
 
 
 @pytest.mark.parametrize("table", ["tool_call", "subgoal"])

@@ -12,7 +12,7 @@ PACKAGE = ROOT / "lumos_queue"
 
 def test_every_room_has_a_place_in_the_order_of_imports():
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    (layers,) = (contract["layers"] for contract in contracts if contract["id"] == "rooms")
     named = [name for layer in layers for name in re.split(r"\s*[|:]\s*", layer)]
     rooms = {name.removesuffix("/").removesuffix(".py") for name in _rooms()}
     assert sorted(named) == sorted([*(f"lumos_queue.{room}" for room in rooms), "db", "workers"])

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 
-from lxml import etree, html  # pyright: ignore[reportAttributeAccessIssue]  # a C extension without stubs
+from lxml import etree, html
 
 from lumos_queue.util.sanitize import storable
 

@@ -6,9 +6,7 @@ A server does not know a request's episode: if several answers are recorded for 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from lumos_queue.actions.tools.answer_source import NEAREST, STRICT, SYNTHETIC
 from lumos_queue.actions.tools.answers import CUT, MAX_BODY, envelope
@@ -19,6 +17,7 @@ from lumos_queue.actions.tools.records import Records
 from lumos_queue.actions.tools.synthetic import synthesize
 from lumos_queue.errors import ActionError, SpecError, unknown
 from lumos_queue.execution.serving.catalogue import Catalogue
+from lumos_queue.records import Json, JsonObject
 from lumos_queue.util.sanitize import storable_json
 
 MODES = (STRICT, NEAREST, SYNTHETIC)  #: the modes of answer_source.py that need no model and no other server
@@ -62,7 +61,7 @@ class Answers:
         self.statistics = Statistics()
         self._mode, self._catalogue, self._records = mode, catalogue, records
 
-    def reply(self, request: Mapping[str, Any]) -> bytes:
+    def reply(self, request: JsonObject) -> bytes:
         """Return the body of the reply: `{"error": …, "response": …}`. Raises BadRequest."""
         names = tuple(_text(request, name) for name in NAMES)
         arguments_text = _arguments(request.get("tool_input"))
@@ -80,7 +79,7 @@ class Answers:
         except RecursionError:
             return self._reply("misses", Found("the document of this function is nested too deeply"))
 
-    def _find(self, function: Function, arguments: Mapping[str, Any]) -> tuple[str, Found]:
+    def _find(self, function: Function, arguments: JsonObject) -> tuple[str, Found]:
         """Return the name of the counter to increase, and the answer. Sources are searched as in answer_source.py."""
         if (answer := self._records.find(function, arguments)) is not None:
             return "recorded", answer
@@ -95,7 +94,7 @@ class Answers:
         return _body(answer.error, answer.response).encode()
 
 
-def _body(error: str, response: Any) -> str:
+def _body(error: str, response: Json) -> str:
     """Return the JSON text of an answer. It is complete JSON even if a session would truncate it."""
     try:
         body = envelope(error, response)
@@ -107,14 +106,14 @@ def _body(error: str, response: Any) -> str:
     return envelope(error[:MAX_BODY], text[:MAX_BODY] + CUT)
 
 
-def _text(request: Mapping[str, Any], name: str) -> str:
+def _text(request: JsonObject, name: str) -> str:
     value = request.get(name)
     if not isinstance(value, str):
         raise BadRequest(f"'{name}' is missing or no text: expected the name of the {name.removesuffix('_name')}")
     return value
 
 
-def _arguments(value: Any) -> str:
+def _arguments(value: Json) -> str:
     """Return the arguments as JSON text. A request may send them as an object or as text. Raises BadRequest."""
     if value is None or isinstance(value, str):
         return value or ""

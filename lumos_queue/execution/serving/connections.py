@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
-from typing import Any, cast
+from typing import Any
 
 from tornado.http1connection import HTTP1ServerConnection
 from tornado.httpserver import HTTPServer
@@ -24,19 +24,21 @@ class BoundedServer(HTTPServer):
         self._open = Connections(limits.within_files(allow_connections(limits.connections)))
         self._by_stream: dict[IOStream, OpenConnection] = {}
 
-    def handle_stream(self, stream: IOStream, address: tuple[Any, ...]) -> None:
+    def handle_stream(self, stream: IOStream, address: tuple[object, ...]) -> None:
         connection = self._by_stream[stream] = OpenConnection(stream.close)
         self._open.add(connection, group_address(str(address[0])))
-        super().handle_stream(stream, address)
+        super().handle_stream(stream, address)  # pyright: ignore[reportUnknownMemberType]  # a tuple without types
 
     def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
-        connection = self._by_stream[cast(HTTP1ServerConnection, server_conn).stream]
+        assert isinstance(server_conn, HTTP1ServerConnection)
+        connection = self._by_stream[server_conn.stream]
         connection.is_answering = False
         return _Request(super().start_request(server_conn, request_conn), connection)
 
     def on_close(self, server_conn: object) -> None:
         super().on_close(server_conn)
-        self._open.remove(self._by_stream.pop(cast(HTTP1ServerConnection, server_conn).stream))
+        assert isinstance(server_conn, HTTP1ServerConnection)
+        self._open.remove(self._by_stream.pop(server_conn.stream))
 
 
 class _Request(HTTPMessageDelegate):

@@ -12,19 +12,19 @@ import hmac
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from tornado.web import Application, stream_request_body
 
 from lumos_queue.errors import ActionError, SpecError
 from lumos_queue.execution.serving.answers import BadRequest
-from lumos_queue.execution.serving.handlers import JSON, TEXT, Page, read_object
+from lumos_queue.execution.serving.handlers import JSON, TEXT, Page, log_nothing, read_object
 from lumos_queue.experts.backends.base import BackendFacts, Fidelity
 from lumos_queue.experts.backends.chat import is_chat
 from lumos_queue.experts.backends.remote_server import EXPERTS_PATH, MAX_REQUEST, MAX_VALUES, RUN_PATH
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.experts.host import ExpertHost
 from lumos_queue.experts.problems import BAD_OUTPUT, Problem
+from lumos_queue.records import JsonObject
 
 
 @dataclass(slots=True)
@@ -64,7 +64,7 @@ class ServedExperts:
             )
         self.facts, self.host, self.counts = facts, host, RunCounts()
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self) -> JsonObject:
         """Return the reply to GET /experts."""
         field_names = ("digest", "licence", "fidelity", "note")
         return {
@@ -73,7 +73,7 @@ class ServedExperts:
             }
         }
 
-    async def run(self, request: Mapping[str, Any]) -> dict[str, Any]:
+    async def run(self, request: JsonObject) -> JsonObject:
         """Return the reply to POST /run. Raises BadRequest."""
         if request.get("control") is True:
             self.counts.controls += 1
@@ -92,7 +92,7 @@ class ServedExperts:
         self.counts.values += 1
         return {"value": base64.b64encode(result).decode()}
 
-    def _find(self, request: Mapping[str, Any]) -> BackendFacts:
+    def _find(self, request: JsonObject) -> BackendFacts:
         name = request.get("expert")
         if not isinstance(name, str) or name not in self.facts:
             raise BadRequest(f"'expert' is none of {', '.join(self.facts)}", 404)
@@ -104,9 +104,10 @@ class ServedExperts:
         return self.facts[name]
 
 
-def _inputs(request: Mapping[str, Any], slots: int) -> list[bytes]:
-    texts = request.get("inputs")
-    if not isinstance(texts, list) or len(texts) != slots or not all(isinstance(text, str) for text in texts):
+def _inputs(request: JsonObject, slots: int) -> list[bytes]:
+    inputs = request.get("inputs")
+    texts = [text for text in inputs if isinstance(text, str)] if isinstance(inputs, list) else []
+    if not isinstance(inputs, list) or len(inputs) != slots or len(texts) != slots:
         raise BadRequest(f"'inputs' is no list of {slots} texts in base64")
     try:
         return [base64.b64decode(text, validate=True) for text in texts]
@@ -166,7 +167,7 @@ def expert_pages(experts: ServedExperts, key: str) -> Application:
     arguments = {"experts": experts, "key": key}
     pages = [(EXPERTS_PATH, _Description, arguments), (RUN_PATH, _RunPage, arguments)]
     return Application(
-        pages, default_handler_class=_OtherPath, default_handler_args=arguments, log_function=lambda _: None
+        pages, default_handler_class=_OtherPath, default_handler_args=arguments, log_function=log_nothing
     )
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 import hmac
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
+from tornado.http1connection import HTTP1Connection
 from tornado.iostream import StreamClosedError
 from tornado.web import Application, RequestHandler, stream_request_body
 
 from lumos_queue.execution.serving.answers import Answers, BadRequest
+from lumos_queue.records import Json, JsonObject
 from lumos_queue.util.connection_limits import ServeLimits
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
@@ -36,16 +36,21 @@ class Page(RequestHandler):
         self.set_status(status)
         self.set_header("Content-Type", kind)
         try:
-            await asyncio.wait_for(self.finish(body), ServeLimits.answer_seconds)
+            await asyncio.wait_for(self._send(body), ServeLimits.answer_seconds)
         except StreamClosedError:
             pass  # the client has disconnected
         except TimeoutError:
-            self.request.connection.stream.close()  # type: ignore[union-attr]
+            connection = self.request.connection
+            assert isinstance(connection, HTTP1Connection) and connection.stream is not None
+            connection.stream.close()
 
     def write_error(self, status_code: int, **_: object) -> None:
         """Send the reply to an unknown path or method, or after an internal error. The web framework calls this."""
         self.set_header("Content-Type", TEXT)
-        self.finish(_ERRORS.get(status_code, f"error {status_code}").format(pages=self.pages) + "\n")
+        self._send(_ERRORS.get(status_code, f"error {status_code}").format(pages=self.pages) + "\n")
+
+    def _send(self, body: str | bytes) -> asyncio.Future[None]:
+        return self.finish(body)  # pyright: ignore[reportUnknownMemberType]  # it may also get a dict without types
 
     def begin_body(self, max_bytes: int) -> None:
         """Prepare to receive a body in parts. At most `max_bytes` bytes of it are kept."""
@@ -104,10 +109,14 @@ class Counts(Page):
         await self.answer(200, JSON, json.dumps(asdict(self._answers.statistics)))
 
 
+def log_nothing(_page: RequestHandler) -> None:
+    """Log no request: its arguments are hostile."""
+
+
 def application(answers: Answers, key: str) -> Application:
     """Return the pages as an application. `key`: the `toolbench_key` that requests need; '': they need none."""
     pages = [("/virtual", Virtual, {"answers": answers, "key": key}), ("/statistics", Counts, {"answers": answers})]
-    return Application(pages, default_handler_class=_Missing, log_function=lambda _: None)
+    return Application(pages, default_handler_class=_Missing, log_function=log_nothing)
 
 
 class _Missing(Page):
@@ -117,10 +126,10 @@ class _Missing(Page):
         self.send_error(404)
 
 
-def read_object(body: bytes, expectation: str) -> Mapping[str, Any]:
+def read_object(body: bytes, expectation: str) -> JsonObject:
     """Return the JSON object in a request's body. Raises BadRequest; if it is no object, with `expectation`."""
     try:
-        content = read_json(body)
+        content: Json = read_json(body)
     except ValueError as error:  # also for bytes that are not UTF-8
         raise BadRequest(f"the body is not JSON: {storable(str(error))[0][:200]}") from None
     if not isinstance(content, dict):
@@ -128,7 +137,7 @@ def read_object(body: bytes, expectation: str) -> Mapping[str, Any]:
     return content
 
 
-def _check_key(request: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+def _check_key(request: JsonObject, key: str) -> JsonObject:
     """Return the request. Raises BadRequest unless it has the key. The comparison takes constant time."""
     request_key = request.get("toolbench_key")
     sent_key = storable(request_key)[0] if isinstance(request_key, str) else ""

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
 from urllib.parse import unquote
 
 import lxml.etree
 import lxml.html
+from lxml.html import HtmlElement
 
 MIN_WORDS = 10  #: a paragraph or list has more words than this; spec/lumos.md 5.2
 TABLE_ROWS = 20
@@ -56,7 +56,7 @@ def read_article(html: str, max_paragraphs: int) -> Article:
             element.clear(keep_tail=True)
             element.tag = "span"
     steps = _Steps()
-    paragraphs = []
+    paragraphs: list[str] = []
     for text in _texts(root, steps):
         if len(text.split()) > MIN_WORDS:
             paragraphs.append(text)
@@ -77,7 +77,7 @@ class _Steps:
         return self._remaining_steps >= 0
 
 
-def _shorten(root: Any) -> None:
+def _shorten(root: HtmlElement) -> None:
     """Remove everything after the first MAX_ELEMENTS elements."""
     element = next(islice(root.iter(), MAX_ELEMENTS, None), None)
     start = 0
@@ -86,11 +86,11 @@ def _shorten(root: Any) -> None:
         element, start = parent, 1
 
 
-def _is_unread(element: Any) -> bool:
+def _is_unread(element: HtmlElement) -> bool:
     return element.tag in _UNREAD or not _UNREAD_CLASSES.isdisjoint(element.get("class", "").split())
 
 
-def _texts(root: Any, steps: _Steps) -> Iterator[str]:
+def _texts(root: HtmlElement, steps: _Steps) -> Iterator[str]:
     """Yield the text of each paragraph and of each outermost list."""
     lists = 0  # number of open lists
     for event, element in lxml.etree.iterwalk(root, events=("start", "end"), tag=("p", "ul", "ol")):
@@ -101,11 +101,11 @@ def _texts(root: Any, steps: _Steps) -> Iterator[str]:
             lists += 1 if event == "start" else -1
 
 
-def _table(root: Any, steps: _Steps) -> str:
+def _table(root: HtmlElement, steps: _Steps) -> str:
     table = next(root.iter("table"), None)
     if table is None:
         return ""
-    rows = []
+    rows: list[str] = []
     for row in table.iter("tr"):
         rows.append(" | ".join(filter(None, (_text(cell, steps) for cell in row if cell.tag in ("td", "th")))))
         if len(rows) == TABLE_ROWS:
@@ -113,7 +113,7 @@ def _table(root: Any, steps: _Steps) -> str:
     return "; ".join(filter(None, rows))[:MAX_CHARACTERS]
 
 
-def _links(root: Any, steps: _Steps) -> Iterator[str]:
+def _links(root: HtmlElement, steps: _Steps) -> Iterator[str]:
     """Yield, for each list item, the title of the first article that it links to. No title is repeated."""
     titles: set[str] = set()
     for list_item in root.iter("li"):
@@ -134,9 +134,10 @@ def _title(address: str) -> str:
     return "" if ":" in name else name.replace("_", " ").strip()
 
 
-def _text(element: Any, steps: _Steps) -> str:
+def _text(element: HtmlElement, steps: _Steps) -> str:
     """Return the first MAX_CHARACTERS of an element's text, with single blanks."""
-    pieces, length = [], 0
+    pieces: list[str] = []
+    length = 0
     for piece in _pieces(element, steps):
         pieces.append(piece)
         length += len("".join(piece.split()))
@@ -145,7 +146,7 @@ def _text(element: Any, steps: _Steps) -> str:
     return " ".join("".join(pieces).split())[:MAX_CHARACTERS]
 
 
-def _pieces(element: Any, steps: _Steps) -> Iterator[str]:
+def _pieces(element: HtmlElement, steps: _Steps) -> Iterator[str]:
     """Yield the texts of an element in order. Blanks separate texts of different lines, so words are not joined."""
     for event, node in lxml.etree.iterwalk(element, events=("start", "end")):
         if not steps.take():

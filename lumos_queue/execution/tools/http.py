@@ -11,7 +11,7 @@ import asyncio
 import ssl
 import time
 import zlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from email.message import Message
@@ -133,7 +133,7 @@ class GuardedHttp:
     @asynccontextmanager
     async def _send(
         self, target: Target, fields: Mapping[str, str], content: bytes | None
-    ) -> AsyncIterator[httpcore2.Response]:
+    ) -> AsyncGenerator[httpcore2.Response, None]:
         headers = {"Host": target.authority, "User-Agent": self._user_agent, "Accept-Encoding": "gzip", **fields}
         address = httpcore2.URL(
             scheme=target.scheme.encode(), host=target.host.encode(), port=target.port, target=target.path.encode()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -33,7 +33,7 @@ class HostRateLimiter:
         self._hosts: dict[str, _Host] = {}
 
     @asynccontextmanager
-    async def turn(self, host: str) -> AsyncIterator[None]:
+    async def turn(self, host: str) -> AsyncGenerator[None, None]:
         """Wait until a request may be sent. Other requests to the host then wait until the context ends.
 
         Raises InfrastructureError if the host's pause lasts longer than MAX_WAIT.

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
 
 from lumos_queue.commands import Call
 from lumos_queue.errors import unknown
@@ -15,12 +14,12 @@ from lumos_queue.execution.tools.named_server import NamedServer
 from lumos_queue.execution.tools.rate_limit import HostRateLimiter
 from lumos_queue.execution.tools.tool_server import ToolServer
 from lumos_queue.execution.tools.wikipedia import API, Wikipedia
-from lumos_queue.records import Execution
+from lumos_queue.records import Execution, JsonObject
 from lumos_queue.settings import Settings
 from lumos_queue.util.version import RELEASE
 
 #: Makes a call from its arguments and its key, returns its result. May raise ActionError and InfrastructureError.
-Tool = Callable[[Mapping[str, Any], str], Awaitable[Execution]]
+Tool = Callable[[JsonObject, str], Awaitable[Execution]]
 
 
 def open_live(settings: Settings, server: str = "") -> Caller:

@@ -11,16 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from lumos_queue.actions.tools.answers import Answer
 from lumos_queue.actions.tools.function_names import category_name, safe_name, standardize
 from lumos_queue.endpoints.api_keys import find_key
 from lumos_queue.errors import ActionError
 from lumos_queue.execution.tools.http import FetchedPage, GuardedHttp
-from lumos_queue.records import Execution
+from lumos_queue.records import Execution, Json, JsonObject
 from lumos_queue.util.untrusted_json import read_json
 
 STRIP = "truncate"  #: the server's way to shorten a response: the only way without a model
@@ -32,7 +30,7 @@ class ToolServer:
     def __init__(self, http: GuardedHttp, keys: Path | None = None):
         self._http, self._keys = http, keys
 
-    async def call(self, arguments: Mapping[str, Any], key: str) -> Execution:
+    async def call(self, arguments: JsonObject, key: str) -> Execution:
         """Return an API's answer. Raises as GuardedHttp.post, and ActionError of kind bad_arguments or bad_reply."""
         server = arguments.get("server")
         if not isinstance(server, str) or not isinstance(arguments.get("arguments"), dict):
@@ -55,9 +53,9 @@ class ToolServer:
         return await asyncio.to_thread(Answer(text, answer["response"], None, "live").execution)
 
 
-def _read(reply: FetchedPage) -> Mapping[str, Any]:
+def _read(reply: FetchedPage) -> JsonObject:
     try:
-        content = read_json(reply.body)
+        content: Json = read_json(reply.body)
     except ValueError:
         content = None
     if not isinstance(content, dict) or "response" not in content:

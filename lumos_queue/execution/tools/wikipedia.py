@@ -9,14 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeVar
 from urllib.parse import quote, unquote, urlencode, urljoin
 
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.execution.tools.article import Article, read_article
 from lumos_queue.execution.tools.http import FetchedPage, GuardedHttp
-from lumos_queue.records import Execution
+from lumos_queue.records import Execution, Json, JsonObject
 
 API = "https://{language}.wikipedia.org/w/api.php"
 EXACT_PARAGRAPHS, OTHER_PARAGRAPHS = 40, 15  #: kept of a page; LUMOS counts sentences
@@ -27,6 +27,7 @@ MAXLAG = 5  #: seconds by which its database copies may lag before the API reque
 _LANGUAGE = re.compile(r"[a-z]{2,12}(-[a-z]{2,12}){0,2}")
 _LATER = ("maxlag", "ratelimited", "readonly")
 _MISSING = ("missingtitle", "invalidtitle", "pagecannotexist", "nosuchpageid")
+P = TypeVar("P", dict[str, Json], list[Json], str)  # a part of an answer
 
 
 class Wikipedia:
@@ -35,7 +36,7 @@ class Wikipedia:
     def __init__(self, http: GuardedHttp, api: str = API):
         self._http, self._api = http, api
 
-    async def wikipedia(self, arguments: Mapping[str, Any], key: str) -> Execution:
+    async def wikipedia(self, arguments: JsonObject, key: str) -> Execution:
         """Return the article that `query` names, or the articles that it finds. `language`: 'en' by default.
 
         For the address or the title of an article, ignoring case and after redirects, return that article. For a title
@@ -54,7 +55,7 @@ class Wikipedia:
             titles: Sequence[str] = article.links
         else:
             titles = await self._find(query, language, "text", TOP, key)
-        pages = []
+        pages: list[tuple[str, Article]] = []
         for candidate in titles:
             try:
                 name, article, several = await self._page(candidate, language, OTHER_PARAGRAPHS, key)
@@ -68,7 +69,7 @@ class Wikipedia:
             raise ActionError("not_found", f"Wikipedia has no article for '{query}'")
         return _pages(pages)
 
-    async def search(self, arguments: Mapping[str, Any], key: str) -> Execution:
+    async def search(self, arguments: JsonObject, key: str) -> Execution:
         """Return the hits of the wiki's search, best first. Arguments: `query`, `limit` (default 3), `language` ('en').
 
         It replaces LUMOS's Google search, which reads only hits on Wikipedia.
@@ -138,7 +139,7 @@ class Wikipedia:
         several = isinstance(properties, dict) and "disambiguation" in properties
         return name, article, several
 
-    async def _ask(self, language: str, key: str, **parameters: Any) -> dict[str, Any]:
+    async def _ask(self, language: str, key: str, **parameters: str | int) -> JsonObject:
         """Return the API's answer. Raises ActionError or InfrastructureError if the answer is an error."""
         common = {"format": "json", "formatversion": 2, "errorformat": "plaintext", "maxlag": MAXLAG}
         address = f"{self._api.format(language=language)}?{urlencode(common | parameters)}"
@@ -146,10 +147,11 @@ class Wikipedia:
         answer = await asyncio.to_thread(_read, reply)
         errors = answer.get("errors")
         if isinstance(errors, list) and errors:
-            raise self._error(errors[0] if isinstance(errors[0], dict) else {}, reply, parameters)
+            error = errors[0]
+            raise self._error(error if isinstance(error, dict) else {}, reply, parameters)
         return answer
 
-    def _error(self, error: Mapping[str, Any], reply: FetchedPage, parameters: Mapping[str, Any]) -> Exception:
+    def _error(self, error: JsonObject, reply: FetchedPage, parameters: JsonObject) -> Exception:
         code = str(error.get("code", "unknown"))[:60]
         if code in _LATER:
             wait = self._http.pause(reply.url, reply.headers.get("retry-after", ""))
@@ -167,7 +169,7 @@ def _pages(pages: Sequence[tuple[str, Article]]) -> Execution:
     return Execution("ok", text, ({"kind": "pages", "text": text, "pages": page_rows},))
 
 
-def _query(arguments: Mapping[str, Any]) -> str:
+def _query(arguments: JsonObject) -> str:
     query = arguments.get("query")
     words = (
         "".join(character if character.isprintable() else " " for character in query).split()
@@ -179,16 +181,16 @@ def _query(arguments: Mapping[str, Any]) -> str:
     return " ".join(words)[:MAX_CHARACTERS]
 
 
-def _language(arguments: Mapping[str, Any]) -> str:
+def _language(arguments: JsonObject) -> str:
     language = arguments.get("language", "en")
     if not isinstance(language, str) or not _LANGUAGE.fullmatch(language):
         raise ActionError("bad_arguments", "language must be a code such as 'en' or 'zh-yue'")
     return language
 
 
-def _read(reply: FetchedPage) -> dict[str, Any]:
+def _read(reply: FetchedPage) -> JsonObject:
     try:
-        answer = json.loads(reply.body)
+        answer: Json = json.loads(reply.body)
     except (ValueError, RecursionError):
         answer = None
     if not isinstance(answer, dict):
@@ -196,7 +198,7 @@ def _read(reply: FetchedPage) -> dict[str, Any]:
     return answer
 
 
-def _part(value: Any, name: str, kind: type) -> Any:
+def _part(value: Json, name: str, kind: type[P]) -> P:
     part = value.get(name) if isinstance(value, dict) else None
     if not isinstance(part, kind):
         raise ActionError("bad_reply", f"Wikipedia's answer has no '{name}'")
