@@ -11,31 +11,38 @@ import json
 from collections.abc import Sequence
 from functools import cache
 from operator import add
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Dialect, Float, LargeBinary, Table, TextClause, literal_column, text
+from sqlalchemy import ClauseElement, Connection, Dialect, Float, LargeBinary, Table, TextClause, literal_column, text
 from sqlalchemy.exc import DBAPIError
 
 from db.engine.connection import now
 from db.engine.failures import as_failure
-from db.engine.rows.declaration import Declaration, declaration_of, flatten
+from db.engine.rows.declaration import Declaration, PlainRow, declaration_of, flatten
 from db.engine.time_conditions import now_after
+from db.models.base import Base
 from lumos_queue.errors import LumosError
 
-Row = TypeVar("Row", bound=tuple[Any, ...])
+if TYPE_CHECKING:
+    import psycopg
+    from sqlalchemy.dialects import postgresql, sqlite
+
+Row = TypeVar("Row", bound=PlainRow)
 
 
 class RowsDiffer(LumosError):
     """Raised when a row with the key of a stored row is sent, but its content differs from the stored content."""
 
 
-def insert_into(connection: Connection, table: type) -> Any:
+def insert_into(connection: Connection, table: type[Base]) -> postgresql.Insert | sqlite.Insert:
     """Return the INSERT statement of the database's dialect, which unlike SQLAlchemy's own supports ON CONFLICT."""
     if connection.dialect.name == "postgresql":
-        from sqlalchemy.dialects import postgresql as dialect
-    else:
-        from sqlalchemy.dialects import sqlite as dialect
-    return dialect.insert(table)
+        from sqlalchemy.dialects import postgresql
+
+        return postgresql.insert(table)
+    from sqlalchemy.dialects import sqlite
+
+    return sqlite.insert(table)
 
 
 class Writes:
@@ -111,7 +118,7 @@ class Writes:
             if part.is_compared:
                 self._compare(part.declaration, part.values, next(counts))
 
-    def _compare(self, declaration: Declaration, values: Sequence[tuple[Any, ...]], new: int) -> None:
+    def _compare(self, declaration: Declaration, values: Sequence[PlainRow], new: int) -> None:
         """Compare the stored rows with `values`, unless all of these are new."""
         if declaration.compare and new < len(values):
             statement = _select_difference(self._dialect, declaration)
@@ -125,14 +132,14 @@ class _Part(NamedTuple):
 
     statement: str  #: SQL of PostgreSQL, with `:rows`
     declaration: Declaration
-    values: Sequence[tuple[Any, ...]]
+    values: Sequence[PlainRow]
     is_compared: bool = False
 
 
-def _add_up(declaration: Declaration, rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+def _add_up(declaration: Declaration, rows: Sequence[PlainRow]) -> Sequence[PlainRow]:
     """Return one row for each key, with the sums of the other columns. The key's columns come first."""
     width = len(declaration.table.primary_key.columns)
-    sums: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    sums: dict[PlainRow, PlainRow] = {}
     for row in rows:
         key = row[:width]
         former = sums.get(key)
@@ -173,8 +180,8 @@ def copy_rows(connection: Connection, row_type: type[Row], rows: Sequence[Row]) 
     import psycopg
 
     statement = f'COPY "{declaration.table.name}" ({_names(declaration.columns)}) FROM STDIN'
-    session = connection.connection.driver_connection
-    assert isinstance(session, psycopg.Connection)
+    session: psycopg.Connection[tuple[object, ...]] | None = connection.connection.driver_connection
+    assert session is not None
     try:
         with session.cursor() as cursor, cursor.copy(statement.encode()) as copy:
             for row in values:
@@ -312,7 +319,7 @@ def _set_end(dialect: str, stamp: str) -> str:
     return f', "{stamp}" = {compile_sql(dialect, now_after(literal_column("s.started_at", Float)))}' if stamp else ""
 
 
-def compile_sql(dialect: str, expression: ColumnElement[Any]) -> str:
+def compile_sql(dialect: str, expression: ClauseElement) -> str:
     """Return an expression as SQL, with its values written out."""
     compiler = _postgresql() if dialect == "postgresql" else _sqlite()
     return str(expression.compile(dialect=compiler, compile_kwargs={"literal_binds": True}))

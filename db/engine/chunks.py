@@ -13,7 +13,7 @@ in the same way (`removing`).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from sqlalchemy import Connection, select, update
@@ -48,7 +48,7 @@ class Chunks:
         self._rests_until: float | None = None
 
     @contextmanager
-    def transaction(self) -> Iterator[Connection]:
+    def transaction(self) -> Generator[Connection, None, None]:
         """Open a write transaction for `rows` rows, after a pause in which other processes can write.
 
         The time since the last transaction, in which this process has prepared rows, counts as part of the pause.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import select
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from sqlalchemy import Connection, Dialect, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DisconnectionError
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
@@ -18,7 +19,7 @@ from sqlalchemy.types import Float
 from db.engine.failures import EnginePool, translate_failures
 from db.engine.json_columns import read_json
 from db.engine.pooler import check_sessions, is_from_pooler, set_when_connected
-from db.engine.server_connections import ServerConnections
+from db.engine.server_connections import ServerConnections, SocketConnection
 from db.engine.server_needs import check_server, has_settings
 from db.engine.sqlite import open_sqlite, park
 from lumos_queue.errors import DatabaseFailure, DatabaseUnavailable, InfrastructureError, SpecError
@@ -39,7 +40,7 @@ _TCP_OPTIONS = {
 POOL_SECONDS = 30.0  #: that a thread waits for a connection while all of them are in use
 
 
-class now(FunctionElement):
+class now(FunctionElement[float]):
     """Seconds since 1970 by the database's clock, at this statement (not the transaction's start)."""
 
     type = Float()
@@ -57,7 +58,7 @@ def _now_sqlite(_element: now, _compiler: SQLCompiler, **_: object) -> str:
     return "((julianday('now') - 2440587.5) * 86400.0)"
 
 
-class numbers(FunctionElement):
+class numbers(FunctionElement[int]):
     """A list of whole numbers sent as one JSON text, for `column.op("IN")(numbers(bindparam(…)))`.
 
     A statement with a parameter for each number would depend on how many there are.
@@ -67,13 +68,13 @@ class numbers(FunctionElement):
 
 
 @compiles(numbers, "postgresql")
-def _numbers_postgresql(element: numbers, compiler: SQLCompiler, **options: Any) -> str:
+def _numbers_postgresql(element: numbers, compiler: SQLCompiler, **options: object) -> str:
     parameter = compiler.process(element.clauses, **options)
     return f"(SELECT CAST(value AS bigint) FROM json_array_elements_text(CAST({parameter} AS json)))"
 
 
 @compiles(numbers, "sqlite")
-def _numbers_sqlite(element: numbers, compiler: SQLCompiler, **options: Any) -> str:
+def _numbers_sqlite(element: numbers, compiler: SQLCompiler, **options: object) -> str:
     return f"(SELECT value FROM json_each({compiler.process(element.clauses, **options)}))"
 
 
@@ -86,7 +87,7 @@ class Database:
     writer: Engine
     connections: ServerConnections | None = None  #: to a server; None for a file
     #: The engine of a file until `close`, which parks it once.
-    opening: list[Engine] = field(default_factory=list, repr=False, compare=False)
+    opening: list[Engine] = field(default_factory=list[Engine], repr=False, compare=False)
 
     @property
     def is_sqlite(self) -> bool:
@@ -165,7 +166,7 @@ def _check_pooler(address: URL) -> None:
         engine.dispose()
 
 
-def _server_engine(address: URL, pool_seconds: float, **driver_options: Any) -> Engine:
+def _server_engine(address: URL, pool_seconds: float, **driver_options: str | None) -> Engine:
     options_unset = {name: value for name, value in _TCP_OPTIONS.items() if name not in address.query}
     connect_args = options_unset | driver_options
     engine = create_engine(
@@ -182,7 +183,9 @@ def _server_engine(address: URL, pool_seconds: float, **driver_options: Any) -> 
     return engine
 
 
-def _connect(url: str, dialect: Dialect, _record: object, arguments: Any, options: Any) -> Any:
+def _connect(
+    url: str, dialect: Dialect, _record: object, arguments: Sequence[object], options: Mapping[str, object]
+) -> DBAPIConnection:
     """Return the driver's connection. Errors, which appear in messages, logs and tracebacks, quote no password."""
     try:
         return dialect.connect(*arguments, **options)
@@ -196,7 +199,7 @@ def _connect(url: str, dialect: Dialect, _record: object, arguments: Any, option
     )
 
 
-def _refuse_if_closed(connection: Any, _record: object, _proxy: object) -> None:
+def _refuse_if_closed(connection: SocketConnection, _record: object, _proxy: object) -> None:
     """Make SQLAlchemy replace a connection that the server has closed. This needs no round trip to the server.
 
     Between transactions a server sends nothing, unless it closes the connection.
@@ -205,7 +208,7 @@ def _refuse_if_closed(connection: Any, _record: object, _proxy: object) -> None:
         raise DisconnectionError("the server has closed the connection")
 
 
-def _has_something_to_read(connection: Any) -> bool:
+def _has_something_to_read(connection: SocketConnection) -> bool:
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     return bool(poll.poll(0))

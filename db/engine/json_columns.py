@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TypeGuard
 
 
 class UnreadableJson:
@@ -13,7 +13,17 @@ class UnreadableJson:
         self.problem = problem
 
 
-def read_json(text: Any) -> Any:
+def is_object(value: object) -> TypeGuard[dict[str, object]]:
+    """Whether a JSON value is an object, whose keys are always texts."""
+    return isinstance(value, dict)
+
+
+def is_list(value: object) -> TypeGuard[list[object]]:
+    """Whether a JSON value is a list."""
+    return isinstance(value, list)
+
+
+def read_json(text: str | bytes) -> object:
     """Return the value of a column of JSON, or UnreadableJson."""
     try:
         return json.loads(text)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, func, inspect, select, text
 
@@ -15,6 +15,8 @@ from db.engine.server_needs import check_may_create
 from lumos_queue.errors import SpecError
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from alembic.config import Config
 
 LOCK = 0x6C756D6F73  #: the advisory lock of processes that migrate: 'lumos'
@@ -57,7 +59,7 @@ def downgrade(database: Database, revision: str) -> None:
 
 
 @contextmanager
-def _prepare_migration(database: Database) -> Iterator[Config]:
+def _prepare_migration(database: Database) -> Generator[Config, None, None]:
     from alembic.config import Config
 
     config = Config()
@@ -73,7 +75,7 @@ def _prepare_migration(database: Database) -> Iterator[Config]:
 
 
 @contextmanager
-def _without_cascades(connection: Connection) -> Iterator[None]:
+def _without_cascades(connection: Connection) -> Generator[None, None, None]:
     """Turn SQLite's foreign keys off meanwhile. Otherwise dropping a table would delete the rows that refer to it.
 
     A migration changes a table by copying and dropping it. SQLite accepts the setting only outside a transaction.
@@ -81,7 +83,8 @@ def _without_cascades(connection: Connection) -> Iterator[None]:
     if connection.dialect.name != "sqlite":
         yield
         return
-    driver: Any = connection.connection.driver_connection
+    driver: sqlite3.Connection | None = connection.connection.driver_connection
+    assert driver is not None
     driver.execute("PRAGMA foreign_keys=OFF")
     driver.execute(f"PRAGMA busy_timeout={MIGRATION_SECONDS * 1000}")  # for other processes that migrate
     try:

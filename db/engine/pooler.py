@@ -7,9 +7,10 @@ would lose them, and other clients would get them.
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import closing
 
 from sqlalchemy import Connection, Engine, event, text
+from sqlalchemy.engine.interfaces import DBAPIConnection
 
 from lumos_queue.errors import DatabaseFailure, SpecError
 
@@ -73,8 +74,8 @@ def _read_process(connection: Connection) -> int:
 def set_when_connected(engine: Engine, settings: dict[str, str]) -> None:
     """Set these settings of the server in each new connection."""
 
-    def set_all(connection: Any, _record: object) -> None:
-        with connection.cursor() as cursor:
+    def set_all(connection: DBAPIConnection, _record: object) -> None:
+        with closing(connection.cursor()) as cursor:
             for name, value in settings.items():
                 cursor.execute("SELECT set_config(%s, %s, false)", (name, value))
         connection.commit()

@@ -12,11 +12,20 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from typing import Any
+from typing import Protocol
 
 from sqlalchemy import Engine, event
 
 SLOW = 10  #: a single connection may wait this many times longer than all connections together
+
+
+class SocketConnection(Protocol):
+    """A driver's connection to a server, over a socket."""
+
+    @property
+    def closed(self) -> bool: ...
+
+    def fileno(self) -> int: ...
 
 
 class ServerConnections:
@@ -24,7 +33,9 @@ class ServerConnections:
 
     def __init__(self, engine: Engine):
         self._answer_time = time.monotonic()
-        self._out: dict[int, tuple[Any, float]] = {}  # by id of the pool's record: driver's connection, since when
+        self._out: dict[
+            int, tuple[SocketConnection, float]
+        ] = {}  # by id of the pool's record: driver's connection, since when
         self._lock = threading.Lock()
         event.listen(engine, "checkout", self._take)
         event.listen(engine, "checkin", self._return)
@@ -55,18 +66,18 @@ class ServerConnections:
                 _shut_down(line)
         return len(overdue)
 
-    def _take(self, connection: Any, record: object, _proxy: object) -> None:
+    def _take(self, connection: SocketConnection, record: object, _proxy: object) -> None:
         with self._lock:
             self._out[id(record)] = connection, time.monotonic()
 
-    def _return(self, connection: Any, record: object) -> None:
+    def _return(self, connection: SocketConnection | None, record: object) -> None:
         with self._lock:
             self._out.pop(id(record), None)
         if connection is not None and not connection.closed:
             self._answer_time = time.monotonic()
 
 
-def _shut_down(connection: Any) -> None:
+def _shut_down(connection: SocketConnection) -> None:
     """Shut the connection down from another thread. The thread that waits on it then gets an error."""
     with suppress(Exception), socket.socket(fileno=os.dup(connection.fileno())) as line:
         line.shutdown(socket.SHUT_RDWR)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from sqlalchemy import Connection, text
@@ -11,7 +11,7 @@ from db.engine.connection import Database
 
 
 @contextmanager
-def reading(database: Database) -> Iterator[Connection]:
+def reading(database: Database) -> Generator[Connection, None, None]:
     """Open a read-only transaction that sees the database in one state. The database refuses writes in it."""
     with database.engine.connect() as connection:
         if database.is_sqlite:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sqlalchemy import Connection, func
+from sqlalchemy import ColumnElement, Connection, SQLColumnExpression, func
 
 SQLITE_FUNCTION = "without_space"  #: the name of `remove_space` in statements of SQLite (db/engine/sqlite.py)
 #: Every character at which `str.split` divides a text.
@@ -19,7 +17,7 @@ def remove_space(text: str | None) -> str | None:
     return None if text is None else "".join(text.split())
 
 
-def without_space(connection: Connection, column: Any) -> Any:
+def without_space(connection: Connection, column: SQLColumnExpression[str]) -> ColumnElement[str]:
     """Return the SQL expression of a text column without white space."""
     if connection.dialect.name == "postgresql":
         return func.translate(column, WHITE_SPACE, "")

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from db.engine.rows.declaration import PlainRow
 from db.engine.rows.steps import NewEpisodeArtifact
 from db.journal.text_blocks import text_digest
 
@@ -19,10 +20,10 @@ RECENT_BYTES = 128 << 20  #: of artifacts that stay in memory for later steps an
 class Contents:
     """Long texts, and artifacts with media types, that rows refer to by sha256. They are stored before the rows."""
 
-    texts: dict[str, str] = field(default_factory=dict)
-    artifacts: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict[str, str])
+    artifacts: dict[str, tuple[str, bytes]] = field(default_factory=dict[str, tuple[str, bytes]])
 
-    def of_rows(self, rows: Iterable[tuple]) -> Contents:
+    def of_rows(self, rows: Iterable[PlainRow]) -> Contents:
         """Return those of the contents to which these rows refer."""
         names = {value for row in rows for value in row if type(value) is str}
         return Contents(
@@ -49,14 +50,14 @@ class Buffer:
         self.enough_characters = enough_characters  #: worth a commit at once
         self.size = 0
         self.characters = 0
-        self._rows: dict[type, list[tuple]] = defaultdict(list)
+        self._rows: dict[type[PlainRow], list[PlainRow]] = defaultdict(list)
         self._contents = Contents()
         self._recent: dict[str, bytes] = {}  #: artifacts by digest, the oldest first
         self._recent_bytes = 0
         self._sent_digests: set[str] = set()  # digests of texts that an earlier commit carried
         self._has_capacity, self._full = asyncio.Event(), asyncio.Event()
 
-    def add(self, row: tuple, characters: int = 0) -> None:
+    def add(self, row: PlainRow, characters: int = 0) -> None:
         """Add a row of a type of db/engine/rows. `characters`: the length of the row's texts, if they may be long."""
         self._rows[type(row)].append(row)
         self.size += 1
@@ -94,7 +95,7 @@ class Buffer:
         """Return the bytes of an artifact that was added recently, stored or not; None if it is not among them."""
         return self._recent.get(digest)
 
-    def take(self) -> tuple[dict[type, list[tuple]], Contents]:
+    def take(self) -> tuple[dict[type[PlainRow], list[PlainRow]], Contents]:
         """Remove and return all rows, by type, and their contents. The caller repeats the commit until it succeeds."""
         content = self._rows, self._contents
         self._rows, self._contents, self.size, self.characters = defaultdict(list), Contents(), 0, 0

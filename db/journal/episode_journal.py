@@ -37,8 +37,9 @@ class EpisodeFigures:
     totals: EpisodeTotals = NO_TOTALS
     action_seconds: float = 0.0
     #: By role: calls, and their seconds: in the server, waiting here, lost in failed requests, in the server's queue.
-    roles: dict[str, list[float]] = field(default_factory=dict)
-    prompts: set[tuple[str, str]] = field(default_factory=set)  #: (role, digest of the text that prompts begin with)
+    roles: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+    #: (role, digest of the text that prompts begin with)
+    prompts: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
     def add_reply(self, role: str, completion: Completion, prefix: str | None) -> None:
         self.replies += 1

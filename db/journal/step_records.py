@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, select
 
+from db.engine.whole_rows import read_rows
 from db.journal.text_blocks import load_texts
 from db.models import STEPS, Approval, CompletionRow, EpisodeRow, ExecutionRow, SubgoalRow, TaskRow, ToolCallRow
+from db.models.steps import StepKey
 from lumos_queue.commands import KEPT_DIGITS, Approve, Call, Result, write_answer
 from lumos_queue.records import Action, Candidate, Completion, Execution, FinishReason, Role, Subgoal
 
@@ -53,7 +55,7 @@ def load_steps(connection: Connection, attempts: Mapping[int, int]) -> dict[int,
             .where(table.episode.in_(attempts))
             .order_by(table.episode, table.position, table.branch)
         )
-        rows = [row for row in connection.execute(query) if row.attempt == attempts[row.episode]]
+        rows = [row for row in read_rows(connection, table, query) if row.attempt == attempts[row.episode]]
         for row, step in zip(rows, _STEPS[table](connection, rows), strict=True):
             steps_by_episode[row.episode].append(step)
     for steps in steps_by_episode.values():
@@ -61,17 +63,17 @@ def load_steps(connection: Connection, attempts: Mapping[int, int]) -> dict[int,
     return steps_by_episode
 
 
-def _subgoals(_connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+def _subgoals(_connection: Connection, rows: Sequence[SubgoalRow]) -> list[RecordedStep]:
     return [
         RecordedStep(row.position, row.branch, row.command.hex(), None, Subgoal(row.number, row.text)) for row in rows
     ]
 
 
-def _completions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+def _completions(connection: Connection, rows: Sequence[CompletionRow]) -> list[RecordedStep]:
     texts = load_texts(connection, (digest for row in rows for digest in (row.prefix, row.delta_block)))
     questions = _load_questions(connection, {row.episode for row in rows if row.question_at is not None})
     prompts: dict[tuple[int, int], str] = {}
-    steps = []
+    steps: list[RecordedStep] = []
     for row in rows:
         delta = texts[row.delta_block] if row.delta_block else row.delta
         if row.question_at is not None:
@@ -114,7 +116,7 @@ def _load_questions(connection: Connection, episodes: Collection[int]) -> dict[i
     return {episode: text.strip() for episode, text in connection.execute(query.where(EpisodeRow.id.in_(episodes)))}
 
 
-def _executions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+def _executions(connection: Connection, rows: Sequence[ExecutionRow]) -> list[RecordedStep]:
     return [
         RecordedStep(
             row.position,
@@ -128,14 +130,14 @@ def _executions(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
     ]
 
 
-def _tool_calls(connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+def _tool_calls(connection: Connection, rows: Sequence[ToolCallRow]) -> list[RecordedStep]:
     return [
         RecordedStep(row.position, row.branch, row.command.hex(), execution, Call(row.tool, row.arguments))
         for row, execution in zip(rows, load_executions(connection, rows), strict=True)
     ]
 
 
-def _approvals(_connection: Connection, rows: list[Any]) -> list[RecordedStep]:
+def _approvals(_connection: Connection, rows: Sequence[Approval]) -> list[RecordedStep]:
     return [
         RecordedStep(
             row.position,
@@ -148,10 +150,10 @@ def _approvals(_connection: Connection, rows: list[Any]) -> list[RecordedStep]:
     ]
 
 
-def load_executions(connection: Connection, rows: Sequence[Any]) -> list[Execution]:
+def load_executions(connection: Connection, rows: Sequence[ExecutionRow] | Sequence[ToolCallRow]) -> list[Execution]:
     """Return the executions of rows of `execution` or `tool_call`. One query loads all long texts."""
     texts = load_texts(connection, (digest for row in rows for digest in (row.result_block, row.outputs_block)))
-    executions = []
+    executions: list[Execution] = []
     for row in rows:
         result = texts[row.result_block] if row.result_block else row.result
         values = json.loads(texts[row.outputs_block]) if row.outputs_block else row.outputs
@@ -161,7 +163,7 @@ def load_executions(connection: Connection, rows: Sequence[Any]) -> list[Executi
     return executions
 
 
-_STEPS = {
+_STEPS: dict[type[StepKey], Callable[[Connection, Sequence[Any]], list[RecordedStep]]] = {
     SubgoalRow: _subgoals,
     CompletionRow: _completions,
     ExecutionRow: _executions,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import ColumnElement, Connection, select
 
+from db.engine.whole_rows import read_rows
 from db.journal.step_records import load_executions, pack_digest
 from db.models import EpisodeRow, ToolCallRow
 from lumos_queue.records import Execution
@@ -26,12 +27,14 @@ def find_recorded_call(
     if first is None:
         return None
     episode, attempt = first
-    rows = connection.execute(
+    rows = read_rows(
+        connection,
+        ToolCallRow,
         select(ToolCallRow.__table__)
         .where(*equal, ToolCallRow.episode == episode, ToolCallRow.attempt == attempt)
         .order_by(ToolCallRow.position, ToolCallRow.branch)
-        .limit(nth + 1)
-    ).all()
+        .limit(nth + 1),
+    )
     return load_executions(connection, rows[-1:])[0]
 
 
@@ -40,23 +43,27 @@ def find_call_in_any_job(connection: Connection, command: str) -> Execution | No
 
     The query uses `tool_call_command_index`.
     """
-    rows = connection.execute(
+    rows = read_rows(
+        connection,
+        ToolCallRow,
         select(ToolCallRow.__table__)
         .where(ToolCallRow.command == pack_digest(command), ToolCallRow.status == "ok")
         .order_by(ToolCallRow.episode, ToolCallRow.attempt, ToolCallRow.position, ToolCallRow.branch)
-        .limit(1)
-    ).all()
+        .limit(1),
+    )
     return load_executions(connection, rows)[0] if rows else None
 
 
 def list_accepted_calls(connection: Connection, job: str, tool: str) -> list[Execution]:
     """Return the results of a tool's calls in the accepted attempts of the job's finished episodes."""
-    rows = connection.execute(
+    rows = read_rows(
+        connection,
+        ToolCallRow,
         select(ToolCallRow.__table__)
         .join(EpisodeRow, EpisodeRow.id == ToolCallRow.episode)
         .where(EpisodeRow.job == job, EpisodeRow.ending != "", EpisodeRow.attempt == ToolCallRow.attempt)
-        .where(ToolCallRow.tool == tool)
-    ).all()
+        .where(ToolCallRow.tool == tool),
+    )
     return load_executions(connection, rows)
 
 

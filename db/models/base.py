@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 from sqlalchemy import (
     BigInteger,
@@ -33,7 +33,7 @@ NAMES = {
 
 if TYPE_CHECKING:
     from sqlalchemy import Table
-    from sqlalchemy.orm import Mapped
+    from sqlalchemy.orm import Mapped as Mapped
 else:
 
     class Mapped:
@@ -48,7 +48,7 @@ class Base(SQLModel):
 
     metadata = MetaData(naming_convention=NAMES)
     if TYPE_CHECKING:  # SQLModel makes these and does not declare them
-        __tablename__: ClassVar[Any]
+        __tablename__: ClassVar[Any]  # SQLModel: str or a descriptor of str
         __table__: ClassVar[Table]
 
 
@@ -68,18 +68,27 @@ def add_conditions(metadata: MetaData) -> None:
                 index.dialect_kwargs["postgresql_where"] = text(where)
 
 
-def key() -> Any:
+def key() -> Mapped[int]:
     return Field(default=None, sa_column=Column(Key, primary_key=True, autoincrement=True))
 
 
-def refers(target: str, **options: Any) -> Any:
+def refers(
+    target: str, *, primary_key: bool = False, index: bool | None = None, autoincrement: bool | Literal["auto"] = "auto"
+) -> Mapped[int]:
     """Return a column with the key of another table's row. Deleting that row also deletes the rows that refer to it."""
-    primary = options.pop("primary_key", False)
-    column = Column(Key, ForeignKey(target, ondelete="CASCADE"), primary_key=primary, nullable=False, **options)
-    return Field(sa_column=column)
+    reference = ForeignKey(target, ondelete="CASCADE")
+    return Field(
+        sa_column=Column(
+            Key, reference, primary_key=primary_key, nullable=False, index=index, autoincrement=autoincrement
+        )
+    )
 
 
-def long_text(nullable: bool = False) -> Any:
+@overload
+def long_text(nullable: Literal[False] = False) -> Mapped[str]: ...
+@overload
+def long_text(nullable: Literal[True]) -> Mapped[str | None]: ...
+def long_text(nullable: bool = False) -> Mapped[str] | Mapped[str | None]:
     return Field(default=None if nullable else "", sa_column=Column(Text, nullable=nullable))
 
 
@@ -87,5 +96,9 @@ def json(nullable: bool = False) -> Any:
     return Field(default=None, sa_column=Column(JSON, nullable=nullable))
 
 
-def instant(nullable: bool = True) -> Any:
+@overload
+def instant(nullable: Literal[True] = True) -> Mapped[float | None]: ...
+@overload
+def instant(nullable: Literal[False]) -> Mapped[float]: ...
+def instant(nullable: bool = True) -> Mapped[float] | Mapped[float | None]:
     return Field(default=None, sa_column=Column(Float, nullable=nullable))

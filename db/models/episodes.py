@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import Column, Index
 from sqlmodel import Field
 
@@ -49,8 +47,8 @@ class EndingHistory(Base, table=True):
     message: Mapped[str] = long_text()
     answer: Mapped[str | None] = long_text(nullable=True)
     attempt: Mapped[int]
-    scores: Mapped[Any] = json()  # [{metric, version, value, trials, detail}]
-    verdicts: Mapped[Any] = json()  # [{module, name, rejects, detail}]
+    scores: Mapped[list[dict[str, object]]] = json()  # [{metric, version, value, trials, detail}]
+    verdicts: Mapped[list[dict[str, object]]] = json()  # [{module, name, rejects, detail}]
     finished_at: Mapped[float | None] = instant()
     replaced_at: Mapped[float] = instant(nullable=False)
 

@@ -38,8 +38,8 @@ class TaskRow(Base, table=True):
     ordinal: Mapped[int]  # position in the file, from 0
     row: Mapped[str]  # the row's own id
     question: Mapped[str] = long_text()
-    inputs: Mapped[Any] = json()
-    gold: Mapped[Any] = json(nullable=True)
+    inputs: Mapped[dict[str, object]] = json()
+    gold: Mapped[object] = json(nullable=True)
 
 
 class JobRow(Base, table=True):
@@ -51,7 +51,7 @@ class JobRow(Base, table=True):
     kind: Mapped[str]  # convert, train, infer, evaluate
     pool: Mapped[str]  # cpu, llm, gpu
     digest: Mapped[str]
-    spec: Mapped[Any] = json()
+    spec: Mapped[dict[str, Any]] = json()
     dataset: Mapped[str | None] = Field(
         default=None, sa_column=Column(Text, ForeignKey("dataset.digest"), nullable=True)
     )
@@ -81,7 +81,7 @@ class JobRow(Base, table=True):
     parent: Mapped[str | None] = Field(default=None)  # the job that it reruns or extends
     main_metric: Mapped[str] = Field(default="")  # the metric of its `score`; not part of the digest
     # that it needs, as submitted; null: submitted before there were plug-ins
-    plugins: Mapped[Any] = json(nullable=True)
+    plugins: Mapped[list[dict[str, Any]] | None] = json(nullable=True)
     chosen: Mapped[str] = long_text()  # the filter that selected its tasks from the parent's; empty: no filter
 
 
@@ -107,7 +107,7 @@ class JobEndpoint(Base, table=True):
     )
     role: Mapped[str]
     url: Mapped[str]
-    identity: Mapped[Any] = json()
+    identity: Mapped[object] = json()
     seen_at: Mapped[float] = instant(nullable=False)
 
 
@@ -138,4 +138,4 @@ class Item(Base, table=True):
     deaths: Mapped[int] = Field(default=0)  # processes that died while it was all they held
     batch: Mapped[int] = Field(default=0)  # of a suspect: how many items may run together; 0: not a suspect
     problem: Mapped[str] = long_text()  # the latest failure, as text
-    output: Mapped[Any] = json(nullable=True)  # of kinds that have no episode: a training window's figures
+    output: Mapped[object] = json(nullable=True)  # of kinds that have no episode: a training window's figures

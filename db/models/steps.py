@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import Column, Index, LargeBinary, text
 from sqlmodel import Field
 
@@ -66,7 +64,8 @@ class CompletionRow(TreeKey, table=True):
     queued: Mapped[float]  # the part of `seconds` in the server's queue, if the server reports it
     # sha256 of images in the prompt; unusable parts of the server's reply; mostly empty
     note: Mapped[str] = long_text()
-    candidates: Mapped[Any] = json(nullable=True)  # [text, logprob] of each, best first; null: none were requested
+    # [text, logprob] of each, best first; null: none were requested
+    candidates: Mapped[list[tuple[str, float]] | None] = json(nullable=True)
     reasoning: Mapped[str | None] = long_text(nullable=True)  # what the model thought before it replied; null: nothing
     reasoning_tokens: Mapped[int | None] = Field(default=None)  # of completion_tokens, where the server counts them
     message: Mapped[str | None] = long_text(nullable=True)  # the text that the server sent; null: it is the reply
@@ -76,14 +75,14 @@ class ExecutionRow(TreeKey, table=True):
     """One action and its result."""
 
     __tablename__ = "execution"
-    variables: Mapped[Any] = json()
+    variables: Mapped[list[str]] = json()
     name: Mapped[str]
     arguments: Mapped[str] = long_text()
     raw: Mapped[str] = long_text()
     status: Mapped[str]
     result: Mapped[str] = long_text()
     result_block: Mapped[str | None] = Field(default=None)  # digest in `text_block` of a long result
-    outputs: Mapped[Any] = json(nullable=True)  # one value for each variable
+    outputs: Mapped[list[dict[str, object]]] = json(nullable=True)  # one value for each variable; null: in the block
     outputs_block: Mapped[str | None] = Field(default=None)  # digest in `text_block` of long outputs, as JSON
     message: Mapped[str] = long_text()
     seconds: Mapped[float]
@@ -95,11 +94,11 @@ class ToolCallRow(StepKey, table=True):
     __tablename__ = "tool_call"
     __table_args__ = (Index("tool_call_command_index", "command"),)
     tool: Mapped[str]
-    arguments: Mapped[Any] = json()
+    arguments: Mapped[dict[str, object]] = json()
     status: Mapped[str]
     result: Mapped[str] = long_text()
     result_block: Mapped[str | None] = Field(default=None)
-    outputs: Mapped[Any] = json(nullable=True)
+    outputs: Mapped[list[dict[str, object]]] = json(nullable=True)
     outputs_block: Mapped[str | None] = Field(default=None)
     message: Mapped[str] = long_text()
     seconds: Mapped[float]

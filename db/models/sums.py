@@ -16,16 +16,16 @@ from db.models.base import Base, Key, Mapped, instant, json
 from db.models.totals import TotalColumns
 
 
-def _job() -> Any:
+def _job() -> Mapped[str]:
     column = Column(Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, nullable=False)
     return Field(sa_column=column)
 
 
-def _session() -> Any:
+def _session() -> Mapped[int]:
     return Field(sa_column=Column(Key, primary_key=True, autoincrement=False, nullable=False))
 
 
-def _count() -> Any:
+def _count() -> Mapped[int]:
     return Field(default=0, sa_type=Key)
 
 
@@ -90,5 +90,5 @@ class BaselineRow(Base, table=True):
     )
     tasks: Mapped[str] = Field(primary_key=True)  # a description of the tasks (db/queue/baselines.py)
     code_version: Mapped[str] = Field(primary_key=True)
-    found: Mapped[Any] = json()
+    found: Mapped[dict[str, dict[str, Any]]] = json()
     computed_at: Mapped[float] = instant(nullable=False)

@@ -29,6 +29,6 @@ def sum_columns(table: Any) -> list[ColumnElement[int]]:
     return [func.coalesce(func.sum(column), 0).label(column.key) for column in total_columns(table)]
 
 
-def read_totals(row: Any) -> EpisodeTotals:
+def read_totals(row: object) -> EpisodeTotals:
     """Return the totals in a row with their columns. PostgreSQL's sums are decimals, which become integers."""
     return EpisodeTotals(*(int(getattr(row, name)) for name in EpisodeTotals._fields))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import Column, Float, ForeignKey, Text, UniqueConstraint
 from sqlmodel import Field
 
@@ -65,5 +63,5 @@ class ModelRow(Base, table=True):
     digest: Mapped[str] = Field(index=True)  # sha256 of its files
     bytes: Mapped[int] = Field(sa_type=Key)
     base: Mapped[str] = Field(default="")  # digest of the model it started from; empty: random weights
-    builds: Mapped[Any] = json()  # digests or names of the training sets, a list
+    builds: Mapped[list[str]] = json()  # digests or names of the training sets, a list
     created_at: Mapped[float] = instant(nullable=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import BigInteger
 from sqlmodel import Field
 
@@ -32,7 +30,8 @@ class Heartbeat(Base, table=True):
     __tablename__ = "heartbeat"
     session: Mapped[int] = refers("worker_session.id", primary_key=True, autoincrement=False)
     at: Mapped[float] = instant(nullable=False)
-    calls: Mapped[Any] = json()  # {endpoint: Traffic} as of this heartbeat (lumos_queue/endpoints/traffic.py)
+    # Traffic of each endpoint as of this heartbeat (lumos_queue/endpoints/traffic.py)
+    calls: Mapped[dict[str, list[float]]] = json()
 
 
 class EndpointCap(Base, table=True):

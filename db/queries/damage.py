@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from sqlalchemy import Column, Table
 
-from db.engine.json_columns import UnreadableJson
+from db.engine.json_columns import UnreadableJson, is_list, is_object
 from db.kinds.job_kinds import RUNS, JobKind
 from db.kinds.pools import POOLS
 from db.kinds.states import JobState
@@ -23,7 +23,13 @@ from lumos_queue.records import Origin
 
 MAX_DEPTH = 60  #: of lists and objects in a request; those of this code have fewer than ten
 MAX_SECONDS = 253_402_300_799  #: since 1970, at the end of the year 9999
-_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a whole number"}
+_NAMES: dict[type, str] = {
+    dict: "an object",
+    list: "a list",
+    str: "a text",
+    bool: "true or false",
+    int: "a whole number",
+}
 #: Fields that the request of each kind of job must have.
 _REQUIRED: dict[str, tuple[str, ...]] = {
     JobKind.TRAIN: ("recipe",),
@@ -105,8 +111,8 @@ def _find_problems(values: Mapping[str, Any]) -> Iterator[str]:
             parse_where(selection)
         except SpecError:
             yield "its chosen is no filter"
-    plugins = values.get("plugins") or []
-    if not (isinstance(plugins, list) and all(isinstance(plugin, dict) for plugin in plugins)):
+    plugins: object = values.get("plugins") or []
+    if not (is_list(plugins) and all(is_object(plugin) for plugin in plugins)):
         yield "its plugins are not a list of objects"
 
 
@@ -136,7 +142,7 @@ def _column_problems(column: Column[Any], value: Any) -> Iterator[str]:
 def _spec_problems(spec: object) -> Iterator[str]:
     if isinstance(spec, UnreadableJson):
         yield f"its spec is {spec.problem}"
-    elif not isinstance(spec, dict):
+    elif not is_object(spec):
         yield f"its spec is {_describe(spec)}, expected an object"
     elif _is_deep(spec):
         yield "its spec is nested too deeply"
@@ -146,28 +152,30 @@ def _spec_problems(spec: object) -> Iterator[str]:
     else:
         yield from _request_problems("spec", spec)
         for name in ("infer", "evaluation"):
-            if isinstance(spec.get(name), dict):
-                yield from _request_problems(f"spec.{name}", spec[name])
+            if is_object(part := spec.get(name)):
+                yield from _request_problems(f"spec.{name}", part)
 
 
-def _request_problems(path: str, request: Mapping[str, Any]) -> Iterator[str]:
+def _request_problems(path: str, request: Mapping[str, object]) -> Iterator[str]:
     """Yield the problems of those values of a request that lists and reports read."""
     for name, value in request.items():
         if name in _TEXTS and not isinstance(value, str):
             yield f"its {path}.{name} is {_describe(value)}, expected a text"
-        elif name in _OBJECTS and not isinstance(value, dict):
+        elif name in _OBJECTS and not is_object(value):
             yield f"its {path}.{name} is {_describe(value)}, expected an object"
         elif name == "samples" and (not isinstance(value, int) or value < 1):
             yield f"its {path}.samples is {_describe(value)}, expected 1 or more"
     agent = request.get("agent")
-    if isinstance(agent, dict):
+    if is_object(agent):
         yield from _request_problems(f"{path}.agent", agent)
-    if not all(isinstance(url, str) for url in request.get("roles", {}).values()):
+    roles = request.get("roles")
+    if is_object(roles) and not all(isinstance(url, str) for url in roles.values()):
         yield f"its {path}.roles are not all texts"
 
 
 def _is_deep(value: object) -> bool:
-    layer, depth = [value], 0
+    layer: list[object] = [value]
+    depth = 0
     while layer:
         depth += 1
         if depth > MAX_DEPTH:
@@ -175,8 +183,7 @@ def _is_deep(value: object) -> bool:
         layer = [
             inner
             for outer in layer
-            if isinstance(outer, dict | list)
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
+            for inner in (outer.values() if is_object(outer) else outer if is_list(outer) else ())
         ]
     return False
 

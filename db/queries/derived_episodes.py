@@ -13,6 +13,7 @@ from db.engine.connection import Database, numbers
 from db.engine.snapshot import reading
 from db.models import EpisodeRow, Item, TaskRow
 from db.queries.trajectories import StoredEpisode, load_episodes
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending, Task
 from lumos_queue.scoring.limit import at_limit_of
@@ -43,7 +44,7 @@ class DerivedTry:
         return self.ending not in ("", Ending.INFRA_ERROR, Ending.CANCELLED)
 
 
-def tries_of(connection: Connection, job: Any) -> list[DerivedTry]:
+def tries_of(connection: Connection, job: StoredJob) -> list[DerivedTry]:
     """Return the items of a job (its row) on derived tasks in order, including items that have not begun.
 
     Raises SpecError when the job's tasks are not derived from episodes.
@@ -58,7 +59,7 @@ def tries_of(connection: Connection, job: Any) -> list[DerivedTry]:
         .where(Item.job == job.id)
         .order_by(Item.ordinal)
     )
-    tries = []
+    tries: list[DerivedTry] = []
     for row in rows:
         task = Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
         tries.append(DerivedTry(task, row.sample, row.id, row.ending or "", row.answer, at_limit))
@@ -86,7 +87,7 @@ def load_named_episodes(database: Database, names: Iterable[str]) -> Iterator[St
 
 def find_source_jobs(connection: Connection, dataset: str) -> set[str]:
     """Return the ids of the jobs whose episodes became the tasks of this dataset."""
-    inputs: Any = TaskRow.inputs
+    inputs = TaskRow.inputs
     query = select(inputs["from"]["episode"].as_string()).where(TaskRow.dataset == dataset).distinct()
     names = connection.execute(query.execution_options(yield_per=NAMES_AT_ONCE)).scalars()
     return {name.rpartition("-")[0] for name in names if name}

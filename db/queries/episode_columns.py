@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, bindparam, column, select, table
+from sqlalchemy import ColumnClause, Connection, bindparam, column, select, table
 
+from db.engine.conditions import Query
 from db.engine.connection import Database, numbers
 from db.engine.snapshot import reading
 from db.models import EpisodeRow, TaskRow
@@ -62,16 +63,18 @@ COLUMNS = (
     "finished_at",
 )
 METRIC, FIELD = "metric:", "meta."
-Columns = dict[str, list]
+Columns: TypeAlias = dict[str, list[Any]]
 MOST = 10**300  #: a column with a larger number is a column of texts, because the number may be no float
 
 _IDS = numbers(bindparam("ids"))
-_VIEW = table("v_episodes", *(column(name) for name in COLUMNS))
-_EPISODES = select(*_VIEW.c).where(_VIEW.c.episode_id.op("IN")(_IDS)).order_by(_VIEW.c.episode_id)
-_GOLDS = select(EpisodeRow.id, TaskRow.gold).join(TaskRow, TaskRow.id == EpisodeRow.task)
-_GOLDS = _GOLDS.where(EpisodeRow.id.op("IN")(_IDS))
+_VIEW_COLUMNS: list[ColumnClause[Any]] = [column(name) for name in COLUMNS]
+_VIEW = table("v_episodes", *_VIEW_COLUMNS)
+_EPISODES: Query = select(_VIEW).where(_VIEW.c.episode_id.op("IN")(_IDS)).order_by(_VIEW.c.episode_id)
+_GOLDS = (
+    select(EpisodeRow.id, TaskRow.gold).join(TaskRow, TaskRow.id == EpisodeRow.task).where(EpisodeRow.id.op("IN")(_IDS))
+)
 _SCORED = table("v_scores", column("episode_id"), column("metric"), column("value"))
-_SCORES = select(*_SCORED.c).where(_SCORED.c.episode_id.op("IN")(_IDS))
+_SCORES: Query = select(_SCORED).where(_SCORED.c.episode_id.op("IN")(_IDS))
 
 
 def read_columns(database: Database, query: Filter) -> Columns:
@@ -146,7 +149,7 @@ def make_column(values: list[Any]) -> list[Any]:
 
 def kind_of(values: list[Any]) -> type:
     """Return the type of a column with these values: bool, int of 64 bits, float, or else str. None is ignored."""
-    kinds = {type(value) for value in values} - {type(None)}
+    kinds: set[type] = set(map(type, values)) - {type(None)}
     if kinds == {bool}:
         return bool
     if kinds == {int} and all(value is None or -(2**63) <= value < 2**63 for value in values):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import Connection, select
 
 from db.models import Item
@@ -32,7 +30,7 @@ def load_finished_trajectory(connection: Connection, name: str) -> Trajectory:
 
 def trajectory_of(connection: Connection, episode: int) -> Trajectory:
     """Return the episode with that key. Raises SpecError if its job was removed."""
-    item: Any = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).first()
+    item = connection.execute(select(Item.job, Item.ordinal).where(Item.id == episode)).first()
     if item is None:
         raise SpecError(f"The episode with the key {episode} is not stored any more: its job was removed.")
     return get_trajectory(connection, get_job(connection, item.job), item.ordinal)

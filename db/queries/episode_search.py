@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, or_, select, tuple_, union_all
 from sqlalchemy.orm import aliased
 
-from db.engine.conditions import Condition, contains, is_among, is_one_of
+from db.engine.conditions import Condition, Value, contains, is_among, is_one_of
 from db.models import CompletionRow, EpisodeRow, ExecutionRow, SubgoalRow, TaskRow, TextBlock
 
 DENSE = 10  #: ids in a range for each id that is searched
@@ -29,7 +29,7 @@ def says(
     some with ids between them, are searched.
     """
 
-    def within(key: Any) -> tuple[Condition, ...]:
+    def within(key: Value) -> tuple[Condition, ...]:
         if not among:
             return ()
         # A range of keys costs PostgreSQL a twentieth of a list of as many keys.

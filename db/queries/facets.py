@@ -26,10 +26,11 @@ class Facets:
 
     counted: int = 0
     has_more: bool = False  #: whether the filter has further episodes, which were not counted
-    endings: Mapping[str, int] = field(default_factory=dict)
-    scores: Mapping[float, int] = field(default_factory=dict)  #: of the main metric; empty where there are many
-    subgoals: Mapping[int, int] = field(default_factory=dict)
-    failures: Mapping[str, int] = field(default_factory=dict)  #: classes of infrastructure failures
+    endings: Mapping[str, int] = field(default_factory=dict[str, int])
+    #: of the main metric; empty where there are many
+    scores: Mapping[float, int] = field(default_factory=dict[float, int])
+    subgoals: Mapping[int, int] = field(default_factory=dict[int, int])
+    failures: Mapping[str, int] = field(default_factory=dict[str, int])  #: classes of infrastructure failures
 
 
 def count_facets(connection: Connection, query: Filter, limit: int = MAX_COUNTED) -> Facets:

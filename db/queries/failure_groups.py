@@ -48,13 +48,6 @@ def failure_groups(connection: Connection, jobs: Collection[str], characters: in
         .order_by(ranking.c.job, ranking.c.rank)
     )
     return [
-        FailureGroup(
-            row.job,
-            row.text,
-            int(row._mapping["items"]),
-            int(row.running),
-            None if row.seconds is None else float(row.seconds),
-            int(row.total),
-        )
-        for row in rows
+        FailureGroup(job, text, int(items), int(running), None if seconds is None else float(seconds), int(total))
+        for job, text, items, running, _due_at, _rank, total, seconds in rows
     ]

@@ -5,12 +5,10 @@ Name and value are bound parameters. Values are compared by their type in JSON: 
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import (
-    ColumnElement,
     Connection,
     Float,
+    FromClause,
     Text,
     and_,
     case,
@@ -25,7 +23,7 @@ from sqlalchemy import (
     select,
 )
 
-from db.engine.conditions import Condition, contains
+from db.engine.conditions import Condition, Value, contains
 from db.models import EpisodeRow, TaskRow
 from db.queries.filters import Term, read_number
 from db.queries.job_filters import COMPARE
@@ -51,7 +49,7 @@ def field_condition(connection: Connection, term: Term) -> Condition:
     return not_(condition) if term.operator == "!=" else condition
 
 
-def _compare(connection: Connection, term: Term, text: Any, number: Any) -> Condition:
+def _compare(connection: Connection, term: Term, text: Value, number: Value) -> Condition:
     """Return the comparison of a value with the term.
 
     `text`: the value if it is a text or a truth value, otherwise null. `number`: the value if it is a number.
@@ -68,25 +66,25 @@ def _compare(connection: Connection, term: Term, text: Any, number: Any) -> Cond
     return as_number
 
 
-def _columns_of_postgresql(term: Term) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+def _columns_of_postgresql(term: Term) -> tuple[Value, Value]:
     """Return the field's value as text and as a number. A `case` keeps other values from each cast."""
     value = field_of_postgresql(term.key)
     kind = func.json_typeof(value)
     content = func.json_extract_path_text(TaskRow.gold, "meta", literal(term.key, Text))
     text = case((kind.in_(("string", "boolean")), content))
     castable = and_(kind == "number", func.length(func.ltrim(content, "-")) <= DIGITS)
-    cases: list[tuple[Any, Any]] = [(castable, cast(content, Float))]
+    cases: list[tuple[Condition, Value]] = [(castable, cast(content, Float))]
     if _orders(term):
         is_text = and_(kind == "string", func.length(content) <= TEXT_LENGTH, content.op("~")(literal(NUMBER, Text)))
         cases.append((is_text, cast(content, Float)))
     return text, case(*cases)
 
 
-def _columns_of_sqlite(fields: Any, term: Term) -> tuple[ColumnElement[Any], ColumnElement[Any]]:
+def _columns_of_sqlite(fields: FromClause, term: Term) -> tuple[Value, Value]:
     kind, value = fields.c.type, fields.c.value
     text = case((kind == "text", value), (kind == "true", "true"), (kind == "false", "false"), else_=null())
     # A whole number is compared as a float, as PostgreSQL does.
-    cases: list[tuple[Any, Any]] = [(kind.in_(("integer", "real")), cast(value, Float))]
+    cases: list[tuple[Condition, Value]] = [(kind.in_(("integer", "real")), cast(value, Float))]
     if _orders(term):
         plain = and_(kind == "text", func.length(value) <= TEXT_LENGTH, value.op("NOT GLOB")("*[^-0-9.]*"))
         json_number = case((func.json_valid(value) == 1, func.json_type(value)))

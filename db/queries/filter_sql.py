@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Float, and_, collate, exists, false, func, literal, not_, select
 from sqlalchemy.orm import aliased
 
-from db.engine.conditions import Condition, contains, is_one_of
+from db.engine.conditions import Condition, Value, contains, is_one_of
 from db.kinds.failure_classes import classify
 from db.kinds.states import HIDDEN
 from db.models import EpisodeRow, ExecutionRow, JobRow, Label, ScoreRow, SubgoalRow, VerdictRow
@@ -87,7 +87,8 @@ def _condition(connection: Connection, term: Term) -> Condition:
             return field_condition(connection, term)
         case "rating":
             return _has_label(RATINGS, compare(connection, RATING, term))
-    raise AssertionError(f"the field '{field}' has no condition")
+        case _:
+            raise AssertionError(f"the field '{field}' has no condition")
 
 
 def _has_failure(connection: Connection, term: Term, other_conditions: Sequence[Condition]) -> Condition:
@@ -116,7 +117,7 @@ def newest_score(connection: Connection, metric: str = "") -> Any:
     )
 
 
-def _any(connection: Connection, table: Any, column: Any, term: Term, *other_conditions: Condition) -> Condition:
+def _any(connection: Connection, table: Any, column: Value, term: Term, *other_conditions: Condition) -> Condition:
     """Return the condition that a row of the episode has such a value; with !=, that no row has it."""
     of_episode = of_accepted_attempt(table) if hasattr(table, "attempt") else (table.episode == EpisodeRow.id,)
     fits = contains(connection, column, str(term.value)) if term.operator == "~" else column == term.value

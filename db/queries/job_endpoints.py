@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
+from db.engine.json_columns import is_object
 from db.models import JobEndpoint, JobRow
 
 
@@ -30,7 +31,7 @@ def load_served_models(connection: Connection, jobs: Sequence[str]) -> dict[str,
     query = select(JobEndpoint.job, JobEndpoint.url, JobEndpoint.identity).where(JobEndpoint.job.in_(jobs))
     served_models: dict[str, dict[str, str]] = {}
     for job, url, identity in connection.execute(query.order_by(JobEndpoint.id)):
-        facts = identity if isinstance(identity, dict) else {}
+        facts = identity if is_object(identity) else {}
         model_name = facts.get("model_id") or facts.get("model") or ""
         # Replicas with different models report a list.
         served_models.setdefault(job, {})[url] = model_name if isinstance(model_name, str) else ""

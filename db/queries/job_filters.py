@@ -8,7 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Float, exists, func, literal, not_, select
 
-from db.engine.conditions import Condition, contains, is_one_of
+from db.engine.conditions import Condition, Value, contains, is_one_of
+from db.engine.json_columns import is_list, is_object
 from db.models import JobEndpoint, JobRow, JobTag
 from db.queries.damage import find_spec_damage
 from db.queries.filters import Term
@@ -41,7 +42,8 @@ def job_condition(connection: Connection, term: Term) -> Condition:
             return JobRow.created_at < literal(term.value, Float)
         case "name" | "kind" | "benchmark" | "split" | "formulation" | "project" | "origin" | "licence":
             return compare(connection, getattr(JobRow, term.field), term)
-    raise AssertionError(f"the field '{term.field}' has no condition on jobs")
+        case _:
+            raise AssertionError(f"the field '{term.field}' has no condition on jobs")
 
 
 def list_datasets(connection: Connection, terms: Iterable[Term], job: str = "") -> list[str]:
@@ -52,7 +54,7 @@ def list_datasets(connection: Connection, terms: Iterable[Term], job: str = "") 
     return [dataset for dataset in connection.execute(query).scalars() if dataset]
 
 
-def compare(connection: Connection, column: Any, term: Term) -> Condition:
+def compare(connection: Connection, column: Value, term: Term) -> Condition:
     """Return the condition that compares the column with the term's value by the term's operator."""
     if term.operator == "~":
         return contains(connection, column, str(term.value))
@@ -91,16 +93,19 @@ def is_any_model(term: Term, texts: Iterable[str]) -> bool:
     return target in texts
 
 
-def _models_in(spec: Any) -> Iterator[str]:
+def _models_in(spec: object) -> Iterator[str]:
     """Yield the addresses and weights that a job's request names for its roles, at any depth of the request."""
-    if isinstance(spec, dict):
+    if is_object(spec):
         for name, value in spec.items():
             yield from _texts_in(value) if name in ("roles", "weights", "teacher") else _models_in(value)
 
 
-def _texts_in(value: Any) -> Iterator[str]:
+def _texts_in(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
+    elif is_object(value):
+        for item in value.values():
+            yield from _texts_in(item)
+    elif is_list(value):
+        for item in value:
             yield from _texts_in(item)

@@ -12,7 +12,7 @@ from db.kinds.states import HIDDEN, ItemState
 from db.models import ItemSum, JobRow, ScoreSum
 from db.queries.filters import Filter
 from db.queries.job_filters import job_condition
-from db.queue.stored_jobs import JOB_COLUMNS, StoredJob, read_jobs
+from db.queue.stored_jobs import StoredJob, read_jobs, select_jobs
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending
 
@@ -52,7 +52,7 @@ def page_of_jobs(connection: Connection, query: Filter, before: str, limit: int)
         timestamp = last.created_at
         conditions.append(or_(JobRow.created_at < timestamp, and_(JobRow.created_at == timestamp, JobRow.id < before)))
     order = (JobRow.created_at.desc(), JobRow.id.desc())
-    return read_jobs(connection.execute(select(*JOB_COLUMNS).where(*conditions).order_by(*order).limit(limit)))
+    return read_jobs(connection.execute(select_jobs().where(*conditions).order_by(*order).limit(limit)))
 
 
 def count_items(connection: Connection, jobs: Sequence[str]) -> dict[str, ItemCounts]:

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, func, select
 from db.kinds.states import HIDDEN, JobState
 from db.models import Item, JobRow
 from db.queries.damage import DamagedJob, find_damage, sound_jobs
-from db.queue.stored_jobs import JOB_COLUMNS, StoredJob, read_jobs
+from db.queue.stored_jobs import StoredJob, read_jobs, select_jobs
 from lumos_queue.errors import SpecError
 
 
@@ -23,7 +23,7 @@ def get_job(connection: Connection, job: str, allow_damaged: bool = False) -> St
         raise SpecError("The job's id is empty. List the jobs with: lumos jobs")
     prefix = job.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     has_prefix = JobRow.id.like(f"{prefix}%", escape="\\")
-    query = select(*JOB_COLUMNS).where(has_prefix, JobRow.state.not_in(HIDDEN)).limit(2)
+    query = select_jobs().where(has_prefix, JobRow.state.not_in(HIDDEN)).limit(2)
     jobs = read_jobs(connection.execute(query))
     if len(jobs) != 1:
         problem = "No job has" if not jobs else "More than one job has"
@@ -35,19 +35,19 @@ def get_job(connection: Connection, job: str, allow_damaged: bool = False) -> St
 
 def find_job(connection: Connection, job: str) -> StoredJob | None:
     """Return the job with exactly this id; None if there is no such job."""
-    query = select(*JOB_COLUMNS).where(JobRow.id == job, JobRow.state.not_in(HIDDEN))
+    query = select_jobs().where(JobRow.id == job, JobRow.state.not_in(HIDDEN))
     return next(iter(read_jobs(connection.execute(query))), None)
 
 
 def find_announced_job(connection: Connection, kind: str, job: str) -> StoredJob | None:
     """Return the job that a message names by its kind and id, also while it is stored or removed; else None."""
-    query = select(*JOB_COLUMNS).where(JobRow.id == job, JobRow.kind == kind)
+    query = select_jobs().where(JobRow.id == job, JobRow.kind == kind)
     return next(iter(read_jobs(connection.execute(query))), None)
 
 
 def get_job_of_item(connection: Connection, item: int) -> StoredJob:
     """Return the job of the item with this key, which this process has claimed."""
-    query = select(*JOB_COLUMNS).join(Item, Item.job == JobRow.id).where(Item.id == item)
+    query = select_jobs().join(Item, Item.job == JobRow.id).where(Item.id == item)
     (job,) = read_jobs(connection.execute(query))
     return job
 
@@ -67,7 +67,7 @@ def problems(connection: Connection, job: str, limit: int = 5) -> list[tuple[str
 
 def jobs_of_kind(connection: Connection, kind: str) -> list[StoredJob]:
     """Return the jobs of a kind that are neither cancelled nor damaged, newest first."""
-    query = select(*JOB_COLUMNS).where(
+    query = select_jobs().where(
         JobRow.kind == kind, JobRow.state.not_in((JobState.CANCELLING, JobState.CANCELLED, *HIDDEN))
     )
     return sound_jobs(read_jobs(connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id))))
@@ -80,5 +80,5 @@ def specs_of_kind(connection: Connection, kind: str) -> list[dict[str, Any]]:
 
 def jobs_with_dataset(connection: Connection, kinds: Collection[str]) -> list[StoredJob]:
     """Return the jobs of these kinds that work on a dataset, in any state. Damaged jobs are left out."""
-    query = select(*JOB_COLUMNS).where(JobRow.kind.in_(kinds), JobRow.dataset.is_not(None))
+    query = select_jobs().where(JobRow.kind.in_(kinds), JobRow.dataset.is_not(None))
     return sound_jobs(read_jobs(connection.execute(query)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import select
 
@@ -12,6 +11,7 @@ from db.engine.connection import Database
 from db.engine.snapshot import reading
 from db.models import Item, TaskRow
 from db.queries.trajectories import StoredEpisode, load_episodes
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.records import Task
 
 CHUNK = 200  #: episodes that are read whole at once
@@ -27,7 +27,7 @@ class JudgedItem:
     episode: StoredEpisode | None
 
 
-def items_of(database: Database, job: Any) -> Iterator[JudgedItem]:
+def items_of(database: Database, job: StoredJob) -> Iterator[JudgedItem]:
     """Yield every item of a job (its row) in order, each chunk in its own transaction. The job must not change."""
     query = (
         select(Item.id, Item.ordinal, Item.sample, TaskRow.dataset, TaskRow.row, TaskRow.question, TaskRow.inputs)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Row, func, select
 
 from db.engine.connection import now
 from db.engine.lease import Lease
@@ -106,7 +106,7 @@ def _latencies(connection: Connection, table: Any) -> list[float]:
     return sorted(connection.execute(query).scalars())
 
 
-def _due_for(connection: Connection, job: Any) -> float | None:
+def _due_for(connection: Connection, job: Row[Any]) -> float | None:
     """Return for how many seconds the next item of a job has been due; None if no item is due or the job is not open.
 
     `job`: its row, with the columns `clock`, the time now, and `due`, whether the job is due.

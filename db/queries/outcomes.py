@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, Float, Integer, case, cast, distinct, func, literal, or_, select
 
+from db.engine.conditions import Value
 from db.models import EpisodeRow, ExecutionRow, Item, TaskRow, VerdictRow
 from db.queries.episode_search import of_accepted_attempt
 from db.queries.filter_sql import newest_score
@@ -36,7 +36,7 @@ def count_outcomes(connection: Connection, job: str, metric: str) -> list[tuple[
 
     `metric`: '' if the job has no scores.
     """
-    score: Any = newest_score(connection, metric) if metric else cast(None, Float)
+    score: Value = newest_score(connection, metric) if metric else cast(None, Float)
     scores = select(EpisodeRow.ending, score.label("score")).where(EpisodeRow.job == job, EpisodeRow.ending != "")
     subquery = scores.subquery()
     right = case((subquery.c.score.is_(None), None), (subquery.c.score >= HALF, 1), else_=0).label("judged")
@@ -57,7 +57,7 @@ def find_failures(connection: Connection, job: str, metric: str) -> Iterator[Fai
     An episode has failed if it did not end by an answer, scores less than HALF, or is rejected by a verdict. If
     `metric` is '', an episode with a failed action has failed, too.
     """
-    score: Any = newest_score(connection, metric) if metric else cast(None, Float)
+    score: Value = newest_score(connection, metric) if metric else cast(None, Float)
     error = (
         select(func.min(ExecutionRow.status))
         .where(*of_accepted_attempt(ExecutionRow), ExecutionRow.status != "ok")
@@ -133,7 +133,7 @@ def throughput(connection: Connection, job: str, start_time: float | None, bucke
         return None
     start = first if start_time is None else min(first, start_time)
     width = max((last - start) / buckets, 1e-3)
-    bucket: Any = (EpisodeRow.finished_at - literal(start)) / literal(width)
+    bucket: Value = (EpisodeRow.finished_at - literal(start)) / literal(width)
     # PostgreSQL rounds, SQLite truncates; not every SQLite has floor().
     number = cast(func.floor(bucket) if connection.dialect.name == "postgresql" else bucket, Integer).label("number")
     tokens = func.sum(EpisodeRow.prompt_tokens + EpisodeRow.completion_tokens)

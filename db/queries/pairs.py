@@ -12,10 +12,12 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, FromClause, and_, func, select
 from sqlalchemy.orm import aliased
 
+from db.engine.conditions import Query, Value
 from db.models import EpisodeRow, Item, ScoreRow, TaskRow
 from db.queue.current_scores import is_replaced
 from db.queue.equal_tasks import match_tasks
 from db.queue.figures import count_endings, score_versions
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.records import Ending
 
 
@@ -49,7 +51,9 @@ class Pair:
 class Pairs:
     """The pairs of two jobs (their rows), A and B, by one metric. `by_content`: equal tasks of two datasets match."""
 
-    def __init__(self, connection: Connection, job_a: Any, job_b: Any, metric: str, by_content: bool = False):
+    def __init__(
+        self, connection: Connection, job_a: StoredJob, job_b: StoredJob, metric: str, by_content: bool = False
+    ):
         self._connection = connection
         self._jobs, self._by_content = (job_a, job_b), by_content
         self._a = newest_scores(connection, job_a.id, metric, "scores_a")
@@ -68,7 +72,7 @@ class Pairs:
         sums = (a.trials, a.trials * a.value, b.trials, b.trials * b.value)
         columns = [func.sum(column).label(f"sum_{index}") for index, column in enumerate(sums)]
         task_columns = self._join(*columns, func.count().label("pairs")).group_by(a.task).subquery().c
-        query: Any = select(*task_columns, func.count())
+        query: Query = select(*task_columns, func.count())
         rows: Any = self._connection.execute(query.group_by(*task_columns).order_by(*task_columns))
         return [
             Kind(float(row[0]), float(row[1]), float(row[2]), float(row[3]), int(row[4]), int(row[5])) for row in rows
@@ -111,7 +115,7 @@ class Pairs:
         )
         return [Pair(*row) for row in self._connection.execute(query)]
 
-    def _join(self, *columns: Any, few: bool = False) -> Any:
+    def _join(self, *columns: Value, few: bool = False) -> Any:
         scores_a, scores_b = self._few if few else (self._a, self._b)
         a, b = scores_a.c, scores_b.c
         if not self._by_content:
@@ -160,10 +164,10 @@ def _in_range(connection: Connection, job: str) -> ColumnElement[bool]:
     return ScoreRow.episode.between(first or 0, last or 0)
 
 
-def count_common(connection: Connection, job_a: Any, job_b: Any) -> int:
+def count_common(connection: Connection, job_a: StoredJob, job_b: StoredJob) -> int:
     """Count the items (task and sample) that both jobs (their rows) have. Tasks of two datasets match if equal."""
     a, b = aliased(Item), aliased(Item)
-    query: Any = select(func.count()).select_from(a)
+    query: Query = select(func.count()).select_from(a)
     if job_a.dataset == job_b.dataset:
         query = query.join(b, and_(b.task == a.task, b.sample == a.sample))
     else:

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
 
 from sqlalchemy import Connection, case, func, select
 
+from db.engine.conditions import Query
 from db.models import EpisodeRow, TaskRow
 from db.queries.pairs import newest_scores
 
@@ -42,8 +42,8 @@ def sample_kinds(connection: Connection, job: str, metric: str) -> list[SampleKi
         .subquery()
         .c
     )
-    query: Any = select(*columns, func.count())
-    rows: Any = connection.execute(query.group_by(*columns).order_by(*columns))
+    query: Query = select(*columns, func.count())
+    rows = connection.execute(query.group_by(*columns).order_by(*columns))
     return [SampleKind(int(row[0]), int(row[1]), bool(row[2]), bool(row[3]), int(row[4])) for row in rows]
 
 
@@ -59,7 +59,7 @@ class TaskSamples:
 def stream_samples(connection: Connection, job: str, metric: str) -> Iterator[TaskSamples]:
     """Yield the scored samples of each task of a job. Answers that do not count because of a limit are included."""
     scores = newest_scores(connection, job, metric).c
-    rows: Any = connection.execute(
+    rows = connection.execute(
         select(scores.task, TaskRow.question, EpisodeRow.answer, scores.value)
         .join(EpisodeRow, EpisodeRow.id == scores.id)
         .join(TaskRow, TaskRow.id == scores.task)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, Text, case, cast, func, literal, select
+from sqlalchemy import Connection, FromClause, Text, case, cast, func, literal, select
 
+from db.engine.conditions import Value
+from db.engine.json_columns import is_object
 from db.models import Item, JobRow, TaskRow
 from lumos_queue.errors import SpecError, suggest
 from lumos_queue.records import Task
@@ -21,13 +23,13 @@ PLAIN_VALUES = "text, numbers, truth values and null"
 _META = "meta"
 
 
-def read_fields(gold: Any) -> Mapping[str, Any]:
+def read_fields(gold: object) -> Mapping[str, Any]:
     """Return the fields of a task's gold value by name; empty if it has none."""
-    fields = gold.get(_META) if isinstance(gold, dict) else None
-    return fields if isinstance(fields, dict) else {}
+    fields = gold.get(_META) if is_object(gold) else None
+    return fields if is_object(fields) else {}
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: object) -> bool:
     """Whether a field's value is text, a number, a truth value or null, as opposed to a list or mapping."""
     return value is None or isinstance(value, str | int | float)
 
@@ -102,21 +104,21 @@ def shorten(text: str, max_characters: int = MAX_NAME) -> str:
     return one_line(text)
 
 
-def member(value: Any, name: str) -> ColumnElement[Any]:
+def member(value: Value, name: str) -> Value:
     """Return the SQL of a member of a JSON object, on PostgreSQL; null if there is no such member, or no object."""
     return value.op("->")(cast(literal(name), Text))
 
 
-def field_of_postgresql(name: str) -> ColumnElement[Any]:
+def field_of_postgresql(name: str) -> Value:
     """Return the JSON value of a field of TaskRow, on PostgreSQL."""
     return member(_meta_of_postgresql(), name)
 
 
-def _meta_of_postgresql() -> ColumnElement[Any]:
+def _meta_of_postgresql() -> Value:
     return member(TaskRow.gold, _META)
 
 
-def sound_gold() -> ColumnElement[Any]:
+def sound_gold() -> Value:
     """Return the gold value of TaskRow on SQLite; null if the column has no JSON."""
     return case((func.json_valid(TaskRow.gold) == 1, TaskRow.gold))
 

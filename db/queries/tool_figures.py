@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, and_, func, literal_column, select, union_all
 
+from db.engine.conditions import Query, Value
 from db.kinds.job_kinds import JobKind
 from db.models import CompletionRow, EpisodeRow, ExecutionRow, Item, JobRow, ScoreRow, TaskRow, ToolCallRow
 from lumos_queue.records import Ending, FinishReason
@@ -36,7 +37,7 @@ class Costs:
 
 def origins(connection: Connection, benchmarks: Collection[str]) -> dict[str, RunOrigin]:
     """Return the origin of each evaluation on these benchmarks, by job. It is read from the job's first task."""
-    inputs: Any = TaskRow.inputs
+    inputs = TaskRow.inputs
     rows = connection.execute(
         select(
             Item.job,
@@ -86,7 +87,7 @@ def provenances(connection: Connection, job: str, besides: str) -> dict[int, fro
 
 def list_judged_names(connection: Connection, job: str) -> dict[int, str]:
     """Return the names of the judged episodes, by ordinal of the item in the judge's job."""
-    inputs: Any = TaskRow.inputs
+    inputs = TaskRow.inputs
     rows = connection.execute(
         select(Item.ordinal, inputs["from"]["episode"].as_string())
         .join(TaskRow, TaskRow.id == Item.task)
@@ -144,9 +145,12 @@ class SerialStep:
     status: str  #: of an action; of a reply its finish reason
 
 
+_Steps: TypeAlias = type[CompletionRow] | type[ExecutionRow] | type[ToolCallRow]
+
+
 def serial_steps(connection: Connection, job: str) -> Iterator[SerialStep]:
     """Yield the steps of a job's episodes, without prompts, in the order of episode and position."""
-    none = literal_column("''")
+    none: Value = literal_column("''")
     replies = _serial(CompletionRow, CompletionRow.role, CompletionRow.reply, CompletionRow.finish_reason, job)
     actions = _serial(ExecutionRow, none, ExecutionRow.name, ExecutionRow.status, job)
     both = union_all(replies, actions).subquery()
@@ -154,15 +158,15 @@ def serial_steps(connection: Connection, job: str) -> Iterator[SerialStep]:
         yield SerialStep(*row)
 
 
-def _serial(table: Any, who: Any, content: Any, status: Any, job: str) -> Any:
+def _serial(table: _Steps, who: Value, content: Value, status: Value, job: str) -> Query:
     return (
-        select(table.episode, EpisodeRow.task, table.position, who.label("who"), content.label("what"))
-        .add_columns(status.label("status"))
+        select(table.episode, EpisodeRow.task, table.position)
+        .add_columns(who.label("who"), content.label("what"), status.label("status"))
         .join(EpisodeRow, _of_accepted_attempt(table))
         .where(EpisodeRow.job == job, table.branch == 0)
     )
 
 
-def _of_accepted_attempt(table: Any) -> ColumnElement[bool]:
+def _of_accepted_attempt(table: _Steps) -> ColumnElement[bool]:
     """Return the condition that a step belongs to the accepted attempt of a finished episode."""
     return and_(EpisodeRow.id == table.episode, EpisodeRow.attempt == table.attempt, EpisodeRow.ending != "")

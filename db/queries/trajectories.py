@@ -47,15 +47,16 @@ class StoredEpisode:
     message: str
     totals: EpisodeTotals
     finished_at: float | None  #: seconds since 1970
-    scores: Mapping[str, float] = field(default_factory=dict)  #: by metric, from the newest version of the scorer
+    #: by metric, from the newest version of the scorer
+    scores: Mapping[str, float] = field(default_factory=dict[str, float])
     verdicts: Sequence[Verdict] = ()
-    endpoints: Mapping[str, str] = field(default_factory=dict)  #: role to URL, as of the job's latest slice
+    endpoints: Mapping[str, str] = field(default_factory=dict[str, str])  #: role to URL, as of the job's latest slice
     at_limit: str = AtLimit.WRONG  #: how its answer counts if it ended as `limit` (lumos_queue/scoring/limit.py)
     steps: Sequence[RecordedStep] = ()
     main_metric: str = ""  #: the metric of `scores` that it is mainly judged by
     #: The definition of a benchmark from a file (benchmarks/from_file) in the job's request; None: another benchmark.
     definition: Mapping[str, Any] | None = None
-    spec: Mapping[str, Any] = field(default_factory=dict)  #: the request of its job; {}: it is damaged
+    spec: Mapping[str, Any] = field(default_factory=dict[str, Any])  #: the request of its job; {}: it is damaged
 
     @property
     def name(self) -> str:

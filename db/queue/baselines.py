@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -13,6 +13,7 @@ from sqlalchemy import Connection, select
 from db.engine.bulk import insert_into
 from db.engine.connection import now
 from db.models import BaselineRow, Item
+from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import DatabaseFailure, SpecError
 from lumos_queue.records import Origin
 
@@ -20,7 +21,7 @@ AT_ONCE = 10_000  #: keys of tasks read at once
 WAITS = 200  #: milliseconds to wait for SQLite's write lock; stored baselines only save time
 
 
-def tasks_of(connection: Connection, job: Any) -> str:
+def tasks_of(connection: Connection, job: StoredJob) -> str:
     """Describe the tasks of a job (its row) within its dataset. Jobs on the same tasks have the same description.
 
     A job on the dataset's first rows needs no query. For a job that continues another job, that was submitted for
@@ -36,7 +37,9 @@ def tasks_of(connection: Connection, job: Any) -> str:
     return f"{count} with the keys {keys.hexdigest()}"
 
 
-def load_baselines(connection: Connection, dataset: str, tasks: str, code_version: str) -> dict[str, Any] | None:
+def load_baselines(
+    connection: Connection, dataset: str, tasks: str, code_version: str
+) -> dict[str, dict[str, Any]] | None:
     """Return the stored baselines; None if none are stored for these tasks and this code version."""
     query = select(BaselineRow.found).where(
         BaselineRow.dataset == dataset, BaselineRow.tasks == tasks, BaselineRow.code_version == code_version
@@ -44,7 +47,9 @@ def load_baselines(connection: Connection, dataset: str, tasks: str, code_versio
     return connection.execute(query).scalar()
 
 
-def keep_baselines(connection: Connection, dataset: str, tasks: str, code_version: str, scores: dict[str, Any]) -> None:
+def keep_baselines(
+    connection: Connection, dataset: str, tasks: str, code_version: str, scores: Mapping[str, object]
+) -> None:
     """Store baselines in their own transaction. Do nothing if the database cannot be written now."""
     row = {"dataset": dataset, "tasks": tasks, "code_version": code_version, "found": scores, "computed_at": now()}
     engine = connection.engine.execution_options(lumos_write=True)
@@ -54,7 +59,7 @@ def keep_baselines(connection: Connection, dataset: str, tasks: str, code_versio
 
 
 @contextmanager
-def _shorten_wait(connection: Connection) -> Iterator[None]:
+def _shorten_wait(connection: Connection) -> Generator[None, None, None]:
     """Shorten the wait for SQLite's write lock."""
     if connection.dialect.name != "sqlite":
         yield

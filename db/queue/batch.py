@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from db.engine.rows.declaration import PlainRow
 from db.journal.buffer import Contents
 from db.journal.episode_journal import EpisodeFigures
 from db.kinds.totals import NO_TOTALS, EpisodeTotals
@@ -23,7 +23,7 @@ class FinishedItem:
     attempt: int = 1
     totals: EpisodeTotals = NO_TOTALS
     seconds: float = 0.0
-    output: Any = None  #: of kinds whose items are not episodes
+    output: object = None  #: of kinds whose items are not episodes
     verdicts: Sequence[Verdict] = ()
     level: str = ""  #: how an annotation was checked
     training_steps: Sequence[TrainingStep] = ()
@@ -53,10 +53,11 @@ class Batch:
     """The content of one commit. An interrupted commit is repeated unchanged: every part is idempotent."""
 
     claims: dict[int, int]  #: claim number of each held item, including the items of the batch
-    rows: dict[type, list[tuple]] = field(default_factory=dict)  #: of steps, by type (db/engine/rows/steps.py)
+    #: of steps, by type (db/engine/rows/steps.py)
+    rows: dict[type[PlainRow], list[PlainRow]] = field(default_factory=dict[type[PlainRow], list[PlainRow]])
     contents: Contents = field(default_factory=Contents)  #: what the rows refer to
-    finished: list[FinishedItem] = field(default_factory=list)
-    given_back: list[ReturnedItem] = field(default_factory=list)
+    finished: list[FinishedItem] = field(default_factory=list[FinishedItem])
+    given_back: list[ReturnedItem] = field(default_factory=list[ReturnedItem])
 
     def items(self) -> list[int]:
         """Return the ids of the items that the batch has rows or results of, or gives back, in ascending order."""

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, func, select, update
 
 from db.engine.connection import Database
+from db.engine.json_columns import is_object
 from db.kinds.job_kinds import JobKind
 from db.kinds.states import JobState
 from db.models import CompletionRow, EpisodeRow, Item, JobRow
@@ -67,4 +68,4 @@ def set_budget(database: Database, job: str, usd: float) -> None:
 def find_prices(spec: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the part of a job's spec that holds its budget and its prices. In an evaluation this is `infer`."""
     inference = spec.get("infer")
-    return inference if isinstance(inference, dict) else spec
+    return inference if is_object(inference) else spec

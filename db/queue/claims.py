@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import NamedTuple
 
 from sqlalchemy import (
     ColumnElement,
     Connection,
     Float,
-    Row,
     TextClause,
     bindparam,
     exists,
@@ -62,6 +61,18 @@ class LeaseHolder:
     job: StoredJob
 
 
+class _ClaimedRow(NamedTuple):
+    """What the UPDATE that claims an item returns."""
+
+    id: int
+    ordinal: int
+    claim: int
+    batch: int
+    failures: int
+    sample: int
+    task: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class ClaimedItem:
     """An item that this process holds until it finishes the item, gives it back or dies."""
@@ -98,7 +109,7 @@ def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimReque
     claims further suspects, a process that works on other items claims no suspects, and an idle process claims suspects
     only when no other item is due. So a job whose processes keep dying finishes its other items first.
     """
-    rows: list[Row] = []
+    rows: list[_ClaimedRow] = []
     if not (request.busy and request.suspects):
         # The search begins where the last claim ended: while a transaction holds an old snapshot, PostgreSQL keeps
         # an index entry for every item that is done, and each claim would read all of them.
@@ -124,7 +135,7 @@ def claim_items(connection: Connection, holder: LeaseHolder, request: ClaimReque
             row.batch,
             row.failures,
             row.sample,
-            tasks.get(row.task),
+            None if row.task is None else tasks.get(row.task),
             *attempts.get(row.id, (1, holder.code_version)),
             tuple(steps.get(row.id, ())),
         )
@@ -169,15 +180,15 @@ def _claim(
     batch: int = 0,
     after: int = -1,
     has_failures: bool = False,
-) -> list[Row]:
+) -> list[_ClaimedRow]:
     job = holder.job
     limit = 1 if job.ordered else items
     values = {"job": job.id, "batch": batch, "after": after, "session": holder.session, "items": limit}
     statement = _claim_statement(connection.dialect.name, bool(job.ordered), has_failures)
-    return list(connection.execute(statement, values))
+    return [_ClaimedRow(*row) for row in connection.execute(statement, values)]
 
 
-def _claim_suspects(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[Any]:
+def _claim_suspects(connection: Connection, holder: LeaseHolder, request: ClaimRequest) -> list[_ClaimedRow]:
     """Claim suspects of the largest batch size, until as many run at once as that size allows."""
     values = {"job": holder.job.id, "busy": request.busy}
     batch = connection.execute(_LARGEST_BATCH, values).scalar()
@@ -189,23 +200,25 @@ def _claim_suspects(connection: Connection, holder: LeaseHolder, request: ClaimR
     )
 
 
-def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[Row]) -> None:
+def _open_episodes(connection: Connection, holder: LeaseHolder, first: list[_ClaimedRow]) -> None:
     """Write an episode and its first attempt for each of these items, which are claimed for the first time."""
     job = holder.job
-    episodes = [
-        NewEpisode(
-            row.id,
-            job.id,
-            row.task,
-            row.sample,
-            job.formulation,
-            job.agent,
-            job.origin,
-            job.split,
-            job.licence,
+    episodes: list[NewEpisode] = []
+    for row in first:
+        assert row.task is not None, "an item without a task is no episode"
+        episodes.append(
+            NewEpisode(
+                row.id,
+                job.id,
+                row.task,
+                row.sample,
+                job.formulation,
+                job.agent,
+                job.origin,
+                job.split,
+                job.licence,
+            )
         )
-        for row in first
-    ]
     with Writes(connection) as writes:
         writes.insert(NewEpisode, episodes)
         writes.insert(NewAttempt, [NewAttempt(row.id, 1, holder.code_version) for row in first])

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from sqlalchemy import (
     JSON,
     Boolean,
     Connection,
-    Select,
     and_,
     case,
     cast,
@@ -25,6 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import ColumnElement
 
+from db.engine.conditions import Query, Value
 from db.engine.connection import now, numbers
 from db.kinds.states import ItemState
 from db.models import EndingHistory, EpisodeRow, Item, JobRow, ScoreRow, VerdictRow
@@ -33,7 +32,7 @@ from lumos_queue.records import Ending, Origin
 
 TAKEN_BACK = Ending.INFRA_ERROR
 STORED = (Origin.IMPORTED, Origin.CORRECTED)  #: origins of jobs whose episodes no worker runs: they are stored whole
-_KEPT: dict[Any, tuple[str, ...]] = {
+_KEPT: dict[type[ScoreRow] | type[VerdictRow], tuple[str, ...]] = {
     ScoreRow: ("metric", "version", "value", "trials", "detail"),
     VerdictRow: ("module", "name", "rejects", "detail"),
 }
@@ -75,23 +74,24 @@ def take_back(connection: Connection, job: str, only: Sequence[int] | None = Non
     return count
 
 
-def _history(dialect: str) -> tuple[list[str], Select]:
+def _history(dialect: str) -> tuple[list[str], Query]:
     """Return the columns of `ending_history`, and a query of the episodes' values for them."""
     before = select(func.count()).where(EndingHistory.episode == EpisodeRow.id).correlate(EpisodeRow).scalar_subquery()
-    values = {
+    values: dict[str, Value] = {
         "episode": EpisodeRow.id,
         "number": before + 1,
         "scores": _as_json(dialect, ScoreRow),
         "verdicts": _as_json(dialect, VerdictRow),
         "replaced_at": now(),
-    } | {name: getattr(EpisodeRow, name) for name in ("ending", "message", "answer", "attempt", "finished_at")}
+        **{name: getattr(EpisodeRow, name) for name in ("ending", "message", "answer", "attempt", "finished_at")},
+    }
     return list(values), select(*values.values())
 
 
-def _as_json(dialect: str, table: Any) -> ColumnElement:
+def _as_json(dialect: str, table: type[ScoreRow] | type[VerdictRow]) -> ColumnElement[object]:
     """Return the SQL of an episode's rows of `table` as a JSON list of objects, or [] if there are none."""
     postgresql = dialect == "postgresql"
-    pairs = []
+    pairs: list[ColumnElement[object]] = []
     for name in _KEPT[table]:
         column = getattr(table, name)
         if isinstance(column.type, Boolean) and not postgresql:  # in SQLite's JSON it would be a number

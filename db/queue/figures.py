@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
-from sqlalchemy import Connection, ScalarSelect, func, literal_column, select
+from sqlalchemy import ColumnElement, Connection, ScalarSelect, SQLColumnExpression, func, literal_column, select
 
 from db.kinds.states import ItemState
 from db.kinds.totals import EpisodeTotals
@@ -36,7 +36,10 @@ class ScoreCount:
     episodes: int
 
 
-def _sum(column: Any) -> Any:
+_Number = TypeVar("_Number", int, float)
+
+
+def _sum(column: SQLColumnExpression[_Number]) -> ColumnElement[_Number]:
     return func.coalesce(func.sum(column), 0)
 
 
@@ -150,7 +153,7 @@ def latency_by_role(connection: Connection, job: str) -> list[tuple[str, int, di
         .having(calls > 0)
         .order_by(CallSum.role)
     )
-    latencies = []
+    latencies: list[tuple[str, int, dict[str, float]]] = []
     for row in rows:
         role, count, *sums = tuple(row)
         means = {phase: max(0.0, total) / int(count) for phase, total in zip(phases, sums, strict=True)}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, exists, func, not_, select, update
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, not_, select, update
 
 from db.engine.chunks import Chunks
 from db.engine.connection import Database
@@ -26,7 +28,7 @@ _STOPPED = Item.state.in_((ItemState.CANCELLED, ItemState.QUARANTINED))
 _UNFINISHED = _STOPPED | (_OWED & ((Item.not_before_at > 0) | (Item.deaths > 0)))
 _OWED_AGAIN = {"state": ItemState.OWED, "not_before_at": 0.0, "deaths": 0}
 #: The state of a job without remaining work, by its state before.
-_AFTER = {
+_AFTER: dict[str, JobState] = {
     JobState.QUEUED: JobState.DONE,
     JobState.RUNNING: JobState.DONE,
     JobState.PAUSED: JobState.DONE,
@@ -35,17 +37,26 @@ _AFTER = {
 }
 
 
-def lock_job(connection: Connection, job: str) -> Row | None:
+class LockedJob(NamedTuple):
+    """Values of a job's row, which the transaction has locked."""
+
+    state: str  #: a JobState
+    items: int
+    dataset: str | None
+
+
+def lock_job(connection: Connection, job: str) -> LockedJob | None:
     """Lock a job's row; return its state, number of items and dataset, or None when the job was removed.
 
     A transaction that locks a job and items of it locks the job first. Otherwise two transactions could deadlock.
     """
     query = select(JobRow.state, JobRow.items, JobRow.dataset)
     job_query = query.where(JobRow.id == job, JobRow.state != JobState.REMOVING)
-    return connection.execute(job_query.with_for_update()).first()
+    row = connection.execute(job_query.with_for_update()).first()
+    return None if row is None else LockedJob(*row)
 
 
-def _require(connection: Connection, job: str) -> Row:
+def _require(connection: Connection, job: str) -> LockedJob:
     """Lock the job's row, as `lock_job` does. Raises SpecError when the job was removed meanwhile."""
     row = lock_job(connection, job)
     if row is None:

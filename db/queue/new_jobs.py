@@ -62,7 +62,7 @@ class NewJob:
     ordered: bool = False
     origin: Origin = Origin.RUN  #: of its episodes
     name: str = ""  #: neither this nor the fields below are part of the digest
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
     parent: str | None = None  #: the job that it reruns or extends
     chosen: str = ""  #: the filter that selected its tasks from the parent's
     main_metric: str = ""  #: the metric of its `score`; '': its episodes have none
@@ -150,7 +150,7 @@ def is_being_submitted(connection: Connection, digest: str) -> bool:
 
 def insert_job(connection: Connection, job: str, new: NewJob, **values: Any) -> None:
     """Insert the job's row; `values` are the columns that the request does not have."""
-    columns = asdict(new) | {
+    columns: dict[str, Any] = asdict(new) | {
         "plugins": list(new.plugins),
         "id": job,
         "waiting": "",
@@ -158,10 +158,11 @@ def insert_job(connection: Connection, job: str, new: NewJob, **values: Any) -> 
         "waits": 0,
         "created_at": now(),
     }
-    tags = columns.pop("tags")
+    del columns["tags"]
     connection.execute(insert(JobRow).values(columns | values))
-    if tags:
-        connection.execute(insert(JobTag), [{"job": job, "key": key, "value": value} for key, value in tags.items()])
+    if new.tags:
+        rows = [{"job": job, "key": key, "value": value} for key, value in new.tags.items()]
+        connection.execute(insert(JobTag), rows)
 
 
 def publish(connection: Connection, job: str) -> None:

@@ -24,15 +24,17 @@ def accept_plugins(database: Database, job: str, plugins: Sequence[Mapping[str, 
             raise SpecError(f"Job {job} was removed.")
         stored_plugins = connection.execute(select(JobRow.plugins).where(JobRow.id == job)).scalar()
         before = {(plugin["group"], plugin["name"]): plugin for plugin in stored_plugins or ()}
-        timestamp, changed_names, new_plugins = clock(connection), [], []
+        timestamp = clock(connection)
+        changed_names: list[str] = []
+        new_plugins: list[dict[str, object]] = []
         for plugin in plugins:
             previous = before.get((plugin["group"], plugin["name"]))
-            earlier = list(previous.get("earlier", ())) if previous else []
+            earlier: list[dict[str, object]] = list(previous.get("earlier", ())) if previous else []
             if previous is None or any(previous[name] != plugin[name] for name in _CODE):
                 changed_names.append(plugin["name"])
                 former = {name: previous[name] for name in _CODE} if previous else {}
-                earlier.append(former | {"until": timestamp, "accepted_by": person})
-            new_plugins.append(dict(plugin) | ({"earlier": earlier} if earlier else {}))
+                earlier.append({**former, "until": timestamp, "accepted_by": person})
+            new_plugins.append({**plugin, **({"earlier": earlier} if earlier else {})})
         if changed_names:
             connection.execute(update(JobRow).where(JobRow.id == job).values(plugins=new_plugins, not_before_at=0.0))
         return changed_names

@@ -72,7 +72,8 @@ def _charge(connection: Connection, session: int | None) -> None:
         return
     if item.deaths < DEATHS:
         problem = f"{item.deaths} processes died while this was all they worked on; quarantined after {DEATHS}"
-        due = now() + WAITS[item.deaths - AT_ONCE - 1]
+        step: int = item.deaths - AT_ONCE - 1
+        due = now() + WAITS[step]
         connection.execute(update(Item).where(Item.id == item.id).values(not_before_at=due, problem=problem))
         return
     problem = f"quarantined: {item.deaths} processes died while this was all they worked on"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, delete, func, select
 
+from db.engine.conditions import Query
 from db.engine.connection import Database
 from db.engine.snapshot import reading
 from db.kinds.states import HIDDEN, OPEN, ItemState, JobState
@@ -26,7 +26,7 @@ class Difference:
 
     job: str
     table: str
-    key: tuple[Any, ...]  #: the key of the row of sums, less the job
+    key: tuple[object, ...]  #: the key of the row of sums, less the job
     stored: dict[str, float]
     counted: dict[str, float]
 
@@ -49,7 +49,7 @@ def recount(database: Database) -> Iterator[tuple[str, list[Difference]]]:
 
 def differences(connection: Connection, job: str) -> list[Difference]:
     """Find where the job's sums over all sessions differ from the sums over its rows."""
-    mismatches = []
+    mismatches: list[Difference] = []
     for table, query in count_ended(Item.job == job, connection.dialect.name).items():
         keys = [column.name for column in table.__table__.primary_key if column.name not in ("job", "session")]
         names = [column.name for column in table.__table__.columns if not column.primary_key]
@@ -77,7 +77,9 @@ def repair(database: Database, job: str) -> None:
         add_counted(connection, 0, Item.job == job)
 
 
-def _by_key(connection: Connection, query: Any, keys: list[str], names: list[str]) -> dict[tuple, dict[str, float]]:
+def _by_key(
+    connection: Connection, query: Query, keys: list[str], names: list[str]
+) -> dict[tuple[object, ...], dict[str, float]]:
     rows = connection.execute(query).mappings()
     return {tuple(row[name] for name in keys): {name: float(row[name]) for name in names} for row in rows}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,6 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import aliased
 
+from db.engine.conditions import Value
 from db.engine.connection import Database, now
 from db.engine.time_conditions import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due, is_older
 from db.kinds.states import OPEN, UNFINISHED, ItemState, JobState
@@ -78,7 +79,7 @@ def _select_runnable(has_min_age: bool, in_turn: bool, beside: bool) -> Select[s
     if beside:
         urgency = select(reference_job.priority).where(reference_job.id == bindparam("beside")).scalar_subquery()
         conditions += [JobRow.id != bindparam("beside"), JobRow.priority >= urgency]
-    order = [JobRow.priority.desc(), JobRow.created_at]
+    order: list[Value] = [JobRow.priority.desc(), JobRow.created_at]
     if in_turn:
         submission_time = (
             select(reference_job.created_at).where(reference_job.id == bindparam("after")).scalar_subquery()
@@ -179,7 +180,7 @@ def reset_backoff(database: Database, job: str) -> None:
         connection.execute(update(JobRow).where(JobRow.id == job, JobRow.waits > 0).values(waits=0))
 
 
-def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str, dict]]) -> bool:
+def begin_work(database: Database, job: str, identities: Sequence[tuple[str, str, Mapping[str, object]]]) -> bool:
     """Record that a slice starts on the job: clear the reason of its wait, and store the identities of its endpoints.
 
     Return whether the slice may start: False when the job was stopped or removed meanwhile.

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, case, func, select
 
 from db.engine.connection import now
 from db.engine.lease import Lease
+from db.engine.whole_rows import read_rows
 from db.kinds.states import HIDDEN, ItemState
 from db.models import Heartbeat, Item, JobRow, RefusedMessage, WorkerSessionRow
 from lumos_queue.endpoints.traffic import Traffic
@@ -62,6 +63,7 @@ def traffic_of(sessions: Iterable[Any]) -> dict[str, Traffic]:
     return {url: Traffic.sum(reports[url]) for url in sorted(reports)}
 
 
-def list_refused_messages(connection: Connection) -> list[Any]:
+def list_refused_messages(connection: Connection) -> list[RefusedMessage]:
     """Return the counts of the broker's messages that were dropped unread, by reason."""
-    return list(connection.execute(select(RefusedMessage.__table__).order_by(RefusedMessage.reason)))
+    query = select(RefusedMessage.__table__).order_by(RefusedMessage.reason)
+    return read_rows(connection, RefusedMessage, query)

@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
+from sqlalchemy import Column, select
+
+from db.engine.conditions import Query
 from db.models import JobRow
 
 
@@ -59,7 +62,12 @@ class AwaitedJob(StoredJob):
 
 
 #: The columns of a statement whose rows are the values of a StoredJob, in this order.
-JOB_COLUMNS = tuple(JobRow.__table__.columns[field.name] for field in fields(StoredJob))
+JOB_COLUMNS: tuple[Column[Any], ...] = tuple(JobRow.__table__.columns[field.name] for field in fields(StoredJob))
+
+
+def select_jobs() -> Query:
+    """Return a statement of all jobs, to which conditions are added; `read_jobs` reads its rows."""
+    return select(*JOB_COLUMNS)
 
 
 def read_jobs(rows: Iterable[Iterable[Any]]) -> list[StoredJob]:

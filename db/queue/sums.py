@@ -7,12 +7,24 @@ calls `add_counted`: with the sign -1 before the change, and with the sign 1 aft
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeAlias
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, func, literal, select, union_all, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    SQLColumnExpression,
+    and_,
+    distinct,
+    func,
+    literal,
+    select,
+    union_all,
+    update,
+)
 from sqlalchemy.orm import aliased
 
 from db.engine.bulk import Writes, insert_into
+from db.engine.conditions import Query, Value
 from db.engine.rows.sums import AddedCalls, AddedItems, AddedScores, AddedVersions
 from db.kinds.states import ItemState
 from db.kinds.totals import EpisodeTotals
@@ -35,7 +47,8 @@ from db.queue.current_scores import is_replaced
 from lumos_queue.records import Ending, FinishReason
 
 ENDED = (ItemState.DONE, ItemState.CANCELLED, ItemState.QUARANTINED)  #: item states that are summed
-TABLES = (ItemSum, CallSum, ScoreSum, VersionSum)
+SumTable: TypeAlias = type[ItemSum] | type[CallSum] | type[ScoreSum] | type[VersionSum]
+TABLES: tuple[SumTable, ...] = (ItemSum, CallSum, ScoreSum, VersionSum)
 _COLUMNS = {table: tuple(column.name for column in table.__table__.columns) for table in TABLES}
 _DONE = ItemState.DONE.value  # plain text: a driver takes longer for a subclass
 
@@ -85,7 +98,7 @@ def add_ended(connection: Connection, job: str, session: int, items: Mapping[str
 
 
 def change_states(
-    connection: Connection, job: str, condition: ColumnElement[bool], values: Mapping[str, Any], session: int = 0
+    connection: Connection, job: str, condition: ColumnElement[bool], values: Mapping[str, object], session: int = 0
 ) -> None:
     """Set columns of items that have no result, and update the sums of their old and new states.
 
@@ -100,8 +113,8 @@ def change_states(
     )
     changed_rows = connection.execute(update(Item).where(condition).values(**values)).rowcount
     changes = {state: -count for state, count in counts.items()}
-    if values["state"] in ENDED:
-        changes[values["state"]] = changes.get(values["state"], 0) + changed_rows
+    if (state := str(values["state"])) in ENDED:
+        changes[state] = changes.get(state, 0) + changed_rows
     add_ended(connection, job, session, changes)
 
 
@@ -125,7 +138,7 @@ def add_counted(connection: Connection, session: int, condition: ColumnElement[b
         connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changes))
 
 
-def count_ended(condition: ColumnElement[bool], dialect: str) -> dict[Any, Select]:
+def count_ended(condition: ColumnElement[bool], dialect: str) -> dict[SumTable, Query]:
     """Return, for each table of sums, the query that computes its rows from the items, without the column `session`."""
     # Aliases, because `condition` may refer to items and episodes itself.
     item, episode = aliased(Item), aliased(EpisodeRow)
@@ -137,7 +150,7 @@ def count_ended(condition: ColumnElement[bool], dialect: str) -> dict[Any, Selec
     is_model_call = CompletionRow.finish_reason != FinishReason.GIVEN.value
     conditions = (item.id == episode.id, is_selected, episode.ending != "")
 
-    def of_attempt(query: Select, table: Any, number: Any) -> Select:
+    def of_attempt(query: Query, table: type[Attempt] | type[CompletionRow], number: SQLColumnExpression[int]) -> Query:
         return query.where(*conditions, table.episode == episode.id, number == episode.attempt)
 
     codes = select(episode.job, literal("").label("role"), Attempt.code_version.label("value"))
@@ -163,8 +176,8 @@ def count_ended(condition: ColumnElement[bool], dialect: str) -> dict[Any, Selec
     }
 
 
-def _count_items(item: Any, episode: Any, is_selected: ColumnElement[bool]) -> Select:
-    def of_episode(table: Any, expression: ColumnElement) -> ColumnElement:
+def _count_items(item: type[Item], episode: type[EpisodeRow], is_selected: ColumnElement[bool]) -> Query:
+    def of_episode(table: type[SubgoalRow] | type[CompletionRow] | type[ExecutionRow], expression: Value) -> Value:
         conditions = (table.episode == episode.id, table.attempt == episode.attempt)
         return select(expression).select_from(table).where(*conditions).scalar_subquery()
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from sqlalchemy import Connection, and_, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from db.engine.chunks import Chunks
+from db.engine.conditions import Query
 from db.models import Item
 from db.queue.sums import change_states
 
@@ -17,7 +17,7 @@ def change_items(
     chunks: Chunks,
     job: str,
     condition: ColumnElement[bool],
-    values: Mapping[str, Any],
+    values: Mapping[str, object],
     look: Callable[[Connection], bool],
 ) -> int:
     """Change the job's items that meet the condition, from the highest ordinal downwards, except for the lowest chunk.
@@ -26,10 +26,9 @@ def change_items(
     the job's own state, so that few items need only one transaction. Each transaction first calls `look`, which locks
     the job. `look` raises or returns False when the items must not change.
     """
+    limits: Query = select(func.min(Item.ordinal), func.max(Item.ordinal)).where(Item.job == job, condition)
     with chunks.database.engine.connect() as connection:
-        first, last = connection.execute(
-            select(func.min(Item.ordinal), func.max(Item.ordinal)).where(Item.job == job, condition)
-        ).one()
+        first, last = connection.execute(limits).one()
     if last is None:
         return 0
     below = last + 1

@@ -17,7 +17,7 @@ class NameAndTags:
     """The sanitized name and tags of one job (lumos_queue/submission/tags.py)."""
 
     name: str = ""
-    tags: Mapping[str, str] = field(default_factory=dict)
+    tags: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 UNNAMED = NameAndTags()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
+from db.engine.conditions import Condition
 from db.engine.connection import Database, now
+from db.engine.whole_rows import read_row
 from db.journal.step_records import NO, YES
 from db.kinds.states import HIDDEN, UNFINISHED, ItemState, JobState
 from db.models import Approval, Attempt, EpisodeRow, Item, JobRow, TaskRow
@@ -104,13 +105,14 @@ def check_answer(note: str, who: str) -> None:
         raise SpecError(f"'{who[:40]}' is not the name of a person: expected 1 to {MAX_NAME} characters.")
 
 
-def latest_answer(connection: Connection, episode: int) -> Any:
+def latest_answer(connection: Connection, episode: int) -> Approval | None:
     """Return the row of an episode's latest answer, or None if it has no answer."""
     query = select(Approval.__table__).where(Approval.episode == episode, Approval.answer != "")
-    return connection.execute(query.order_by(Approval.attempt.desc(), Approval.position.desc()).limit(1)).first()
+    newest_first = query.order_by(Approval.attempt.desc(), Approval.position.desc())
+    return read_row(connection, Approval, newest_first.limit(1))
 
 
-def describe_answer(name: str, row: Any) -> str:
+def describe_answer(name: str, row: Approval) -> str:
     """Return one line about a stored answer. `name`: of the episode; `row`: of `approval`."""
     return f"The plan of {name} was {'approved' if row.answer == YES else 'refused'} by {row.who} before"
 
@@ -128,11 +130,11 @@ def count_answers(connection: Connection, job: str) -> dict[str, int]:
 
 
 def _describe_earlier_answer(connection: Connection, plan: WaitingPlan) -> str:
-    row = connection.execute(select(Approval.__table__).where(*_match_plan(plan))).first()
+    row = read_row(connection, Approval, select(Approval.__table__).where(*_match_plan(plan)))
     return f"{describe_answer(plan.name, row)}: that answer counts." if row else f"Episode {plan.name} was removed."
 
 
-def _match_plan(plan: WaitingPlan) -> tuple[Any, ...]:
+def _match_plan(plan: WaitingPlan) -> tuple[Condition, ...]:
     return (
         Approval.episode == plan.episode,
         Approval.attempt == plan.attempt,

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, case, func, select
 
 from db.engine.conditions import is_among, is_one_of
+from db.engine.whole_rows import read_rows
 from db.models import Audit, AuditSample, EpisodeRow, Item, Label
 from db.queries.damage import find_value_damage
 from db.queries.filter_sql import newest_score
@@ -50,13 +51,13 @@ class LabelledSlot:
     stratum: str
     score: float | None
     labels_left: int
-    labels: Sequence[Any]  #: rows of Label
+    labels: Sequence[Label]
 
 
 def list_audits(connection: Connection, limit: int, before: str = "") -> list[ListedAudit]:
     """Return the newest audits, newest first. `before`: the name of an audit; only older audits are returned."""
     query = select(_AUDITS).order_by(Audit.created_at.desc(), Audit.name.desc()).limit(limit)
-    last: Any = connection.execute(select(Audit.created_at, Audit.name).where(Audit.name == before)).first()
+    last = connection.execute(select(Audit.created_at, Audit.name).where(Audit.name == before)).first()
     if last is not None:
         is_older = Audit.created_at < last.created_at
         query = query.where(is_older | ((Audit.created_at == last.created_at) & (Audit.name < last.name)))
@@ -144,9 +145,9 @@ def list_labelled_slots(connection: Connection, audit: str, limit: int, after: i
         .order_by(AuditSample.place)
         .limit(limit)
     ).all()
-    newest: dict[int, dict[str, Any]] = {}
+    newest: dict[int, dict[str, Label]] = {}
     query = select(Label.__table__).where(*of_audit, is_among(Label.episode, [row.episode for row in rows]))
-    for label in connection.execute(query.order_by(Label.id)):
+    for label in read_rows(connection, Label, query.order_by(Label.id)):
         newest.setdefault(label.episode, {})[label.labeller] = label
     return [
         LabelledSlot(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
 from db.engine.connection import Database, now
+from db.engine.whole_rows import read_row
 from db.models import Audit, AuditSample, EpisodeRow, Item, JobRow, Label
 from db.queries.damage import find_value_damage
 from db.queries.filter_sql import newest_score
@@ -35,7 +35,8 @@ class AuditSlot:
     labels: dict[str, str]  #: labeller to label
     score: float | None = None  #: by the main metric; a judge's grade counts as 1 or 0, by its side of the middle
     labels_left: int = 1  #: labels that it still needs
-    kinds: dict[str, str] = field(default_factory=dict)  #: labeller to the kind of fault, if the label names it
+    #: labeller to the kind of fault, if the label names it
+    kinds: dict[str, str] = field(default_factory=dict[str, str])
 
 
 def sample_audit(
@@ -126,12 +127,12 @@ def _refuse_taken(connection: Connection, name: str) -> None:
         raise SpecError(f"An audit '{name}' exists already. See it with: lumos audit report {name}")
 
 
-def get_audit(connection: Connection, name: str) -> Any:
+def get_audit(connection: Connection, name: str) -> Audit:
     """Return the audit's row.
 
     Raises SpecError for a damaged row, and for an unknown name, for which it lists the newest audits.
     """
-    row = connection.execute(select(Audit.__table__).where(Audit.name == name)).first()
+    row = read_row(connection, Audit, select(Audit.__table__).where(Audit.name == name))
     if row is None:
         names = connection.execute(select(Audit.name).order_by(Audit.created_at.desc()).limit(10)).scalars().all()
         hint = f"The newest audits are: {', '.join(names)}." if names else "Draw one with: lumos audit draw NAME"

@@ -75,7 +75,7 @@ def insert_labels(connection: Connection, labels: Sequence[NewLabel]) -> None:
 def new_labels(connection: Connection, labels: Sequence[NewLabel]) -> list[NewLabel]:
     """Return the labels that differ from the person's newest label in the audit, as a file may be imported twice."""
     newest_labels: dict[str, dict[tuple[int, str], NewestLabel]] = {}
-    additions = []
+    additions: list[NewLabel] = []
     for label in labels:
         audit = label.audit or ""
         if audit not in newest_labels:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, exists, func, insert, select, update
+from sqlalchemy import Connection, ScalarSelect, delete, exists, func, insert, select, update
 
+from db.engine.conditions import Condition
 from db.engine.connection import Database, now
 from db.engine.time_conditions import is_due
 from db.kinds.states import HIDDEN
@@ -93,14 +94,14 @@ def take_back_label(database: Database, audit: str, person: str) -> Turn:
         lock_audit(connection, audit)
         of_person = Label.audit == audit, Label.labeller == person
         newest = select(func.max(Label.id)).where(*of_person, Label.position.is_(None)).scalar_subquery()
-        label: Any = connection.execute(
+        label = connection.execute(
             delete(Label).where(Label.id == newest, *of_person).returning(Label.episode, Label.value)
         ).first()
         if label is None:
             return Turn(_reserve_next(connection, audit, person), problem="You have no label here to take back.")
         count_labels_left(connection, audit, [label.episode])
         _release(connection, audit, person)
-        row: Any = connection.execute(
+        row = connection.execute(
             select(
                 AuditSample.place,
                 AuditSample.episode,
@@ -110,9 +111,19 @@ def take_back_label(database: Database, audit: str, person: str) -> Turn:
         ).one()
         note_action(connection, person, "take back label", audit, f"place {row.place}: {label.value}")
         reservation = (
-            _reserve(connection, audit, row, person) if row.has_room else _reserve_free(connection, audit, person)
+            _reserve(connection, audit, _FreeSlot(row.place, row.episode, row.labels_left), person)
+            if row.has_room
+            else _reserve_free(connection, audit, person)
         )
         return Turn(reservation, row.place, label.episode, label.value)
+
+
+class _FreeSlot(NamedTuple):
+    """A place that needs a label of one more person."""
+
+    place: int
+    episode: int
+    labels_left: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +147,7 @@ def _take_turn(database: Database, audit: str, person: str, number: int, token: 
 
 def _store(connection: Connection, audit: str, person: str, number: int, token: str, label: _LabelInput | None) -> Turn:
     of_reservation = Reservation.audit == audit, Reservation.place == number, Reservation.person == person
-    row: Any = connection.execute(
+    row = connection.execute(
         select(AuditSample.episode, AuditSample.labels_left, Reservation.token)
         .join_from(AuditSample, Reservation, (Reservation.audit == audit) & (Reservation.place == AuditSample.place))
         .where(
@@ -154,8 +165,17 @@ def _store(connection: Connection, audit: str, person: str, number: int, token: 
         return Turn(_reserve_free(connection, audit, person), number, row.episode)
     value, note = label.value, label.note
     position, branch = StepLocator(connection).locate(row.episode, label.step) if label.step else (None, None)
-    fault = {"wrong_position": position, "wrong_branch": branch, "wrong_kind": label.kind}
-    insert_labels(connection, [NewLabel(row.episode, value, person, note, audit=audit, **fault)])
+    new_label = NewLabel(
+        row.episode,
+        value,
+        person,
+        note,
+        audit=audit,
+        wrong_position=position,
+        wrong_branch=branch,
+        wrong_kind=label.kind,
+    )
+    insert_labels(connection, [new_label])
     count_labels_left(connection, audit, [row.episode])
     connection.execute(delete(Reservation).where(*of_reservation))
     note_action(connection, person, "label", audit, f"place {number}: {value}" + (", with a note" if note else ""))
@@ -165,7 +185,7 @@ def _store(connection: Connection, audit: str, person: str, number: int, token: 
 def _why_stale(connection: Connection, audit: str, number: int, person: str) -> str:
     """Return the reason for the person why the form of a place has stored nothing."""
     where = AuditSample.audit == audit, AuditSample.place == number
-    row: Any = connection.execute(select(AuditSample.episode, AuditSample.labels_left).where(*where)).first()
+    row = connection.execute(select(AuditSample.episode, AuditSample.labels_left).where(*where)).first()
     if row is None:
         return f"There is no place {number} any more: its job was removed. Nothing was stored; this is the next one."
     if connection.execute(select(exists().where(*_by(audit, person), Label.episode == row.episode))).scalar_one():
@@ -180,7 +200,7 @@ def _why_stale(connection: Connection, audit: str, number: int, person: str) -> 
 
 def _reserve_next(connection: Connection, audit: str, person: str) -> ReservedSlot | None:
     """Return the place that the person holds already, or reserve the next one."""
-    row: Any = connection.execute(
+    row = connection.execute(
         select(AuditSample.place, AuditSample.episode, Reservation.token, Reservation.skipped_at)
         .join_from(AuditSample, Reservation, (Reservation.audit == audit) & (Reservation.place == AuditSample.place))
         .where(AuditSample.audit == audit, Reservation.person == person, Reservation.token != "")
@@ -211,14 +231,14 @@ def _reserve_free(connection: Connection, audit: str, person: str) -> ReservedSl
     )
     skipped_places = free.join(Reservation, of_person).order_by(Reservation.skipped_at, AuditSample.place)
     for query in (free.where(~exists().where(of_person)).order_by(AuditSample.place), skipped_places):
-        row: Any = connection.execute(query).first()
+        row = connection.execute(query).first()
         if row is not None:
-            return _reserve(connection, audit, row, person)
+            return _reserve(connection, audit, _FreeSlot(*row), person)
     return None
 
 
-def _reserve(connection: Connection, audit: str, free: Any, person: str) -> ReservedSlot:
-    """Reserve the place `free` (place, episode, labels_left), which needs a label of one more person."""
+def _reserve(connection: Connection, audit: str, free: _FreeSlot, person: str) -> ReservedSlot:
+    """Reserve the place `free` for the person."""
     at_place = Reservation.audit == audit, Reservation.place == free.place
     rows = connection.execute(
         select(Reservation.person, Reservation.token, Reservation.skipped_at)
@@ -243,15 +263,15 @@ def _release(connection: Connection, audit: str, person: str) -> None:
     connection.execute(update(Reservation).where(*conditions).values(token="", expires_at=0))
 
 
-def _by(audit: str, person: str) -> tuple[Any, ...]:
+def _by(audit: str, person: str) -> tuple[Condition, ...]:
     return Label.audit == audit, Label.labeller == person, Label.position.is_(None)
 
 
-def _has_label(audit: str, person: str) -> Any:
+def _has_label(audit: str, person: str) -> Condition:
     return exists().where(*_by(audit, person), Label.episode == AuditSample.episode)
 
 
-def _count_other_holders(person: str) -> Any:
+def _count_other_holders(person: str) -> ScalarSelect[int]:
     return (
         select(func.count())
         .where(

@@ -6,14 +6,15 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from sqlalchemy import Connection, bindparam, exists, select, update
+from sqlalchemy import Connection, Row, Select, bindparam, exists, select, update
 
 from db.engine.bulk import Writes, insert_into
+from db.engine.conditions import Condition
 from db.engine.connection import Database, now, numbers
 from db.engine.rows.episodes import NewScore
 from db.engine.rows.sums import AddedScores
+from db.engine.whole_rows import read_rows
 from db.kinds.states import HIDDEN
 from db.models import EpisodeRow, JobRow, ScoreRow, ScoreSum, Scoring
 from db.queue.job_changes import lock_job
@@ -87,7 +88,7 @@ def _check(connection: Connection, job: str, scorer: ScorerCode) -> None:
             )
 
 
-def _has_scores(job: str, metric: str) -> Any:
+def _has_scores(job: str, metric: str) -> Select[bool]:
     return select(exists().where(ScoreSum.job == job, ScoreSum.metric == metric, ScoreSum.episodes > 0))
 
 
@@ -142,9 +143,11 @@ def store_scores(
         return len({episode for episode, _ in new})
 
 
-def _count_changes(stored_rows: Sequence[Any], new: Sequence[tuple[int, Score]]) -> Counter[_ScoreKey]:
+def _count_changes(
+    stored_rows: Sequence[Row[int, str, str, float, int]], new: Sequence[tuple[int, Score]]
+) -> Counter[_ScoreKey]:
     """Return the changes of the sums. These have only scores of the newest version: a former score is subtracted."""
-    newest: dict[tuple[int, str], Any] = {}
+    newest: dict[tuple[int, str], Row[int, str, str, float, int]] = {}
     for row in sorted(stored_rows, key=lambda row: row.version.encode()):
         newest[row.episode, row.metric] = row
     counts: Counter[_ScoreKey] = Counter()
@@ -157,11 +160,11 @@ def _count_changes(stored_rows: Sequence[Any], new: Sequence[tuple[int, Score]])
     return counts
 
 
-def scorings_of(connection: Connection, job: str) -> list[Any]:
+def scorings_of(connection: Connection, job: str) -> list[Scoring]:
     """Return the scorers that were run on a job, by metric and version, as rows with the columns of Scoring."""
     query = select(Scoring.__table__).where(Scoring.job == job).order_by(Scoring.metric, Scoring.version)
-    return list(connection.execute(query))
+    return read_rows(connection, Scoring, query)
 
 
-def _is_judged() -> Any:
+def _is_judged() -> Condition:
     return EpisodeRow.ending.not_in(("", Ending.INFRA_ERROR.value))

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, TextClause, and_, func, insert, literal, select, text, update
+from sqlalchemy import ColumnElement, Connection, Table, TextClause, and_, func, insert, literal, select, text, update
 from sqlalchemy.orm import aliased
 
+from db.engine.conditions import Query
 from db.engine.connection import numbers
 from db.kinds.states import HIDDEN, ItemState, JobState
 from db.kinds.totals import EpisodeTotals
@@ -31,7 +31,7 @@ from db.models import (
 from db.models.totals import read_totals, sum_columns
 from db.queries.damage import sound_jobs
 from db.queue.job_changes import lock_job
-from db.queue.stored_jobs import JOB_COLUMNS, StoredJob, read_jobs
+from db.queue.stored_jobs import StoredJob, read_jobs, select_jobs
 from db.queue.sums import add_counted
 from db.transfer.repeats import Store, store_first
 from lumos_queue.errors import SpecError
@@ -40,10 +40,10 @@ from lumos_queue.records import Ending
 #: Endings that say nothing about the agent.
 NO_RESULT = ("", Ending.INFRA_ERROR.value, Ending.CANCELLED.value)
 MANY = 200  #: items whose episodes are copied in the first transaction; each has many rows of steps
-_EPISODES: Any = EpisodeRow
 #: Tables with rows of one attempt, and those with rows of an episode.
-_OF_ATTEMPT: tuple[Any, ...] = (Attempt, *STEPS.values())
-_OF_EPISODE: tuple[Any, ...] = (ScoreRow, VerdictRow, EpisodeArtifact)
+_EPISODES: Table = EpisodeRow.__table__
+_OF_ATTEMPT: tuple[Table, ...] = (Attempt.__table__, *(step.__table__ for step in STEPS.values()))
+_OF_EPISODE: tuple[Table, ...] = (ScoreRow.__table__, VerdictRow.__table__, EpisodeArtifact.__table__)
 _PAIR = ("target", "episode", "attempt")
 
 
@@ -112,7 +112,7 @@ def find_adopted(connection: Connection, job: str) -> AdoptedTotals:
     return AdoptedTotals(row.episodes, read_totals(row))
 
 
-def _add_conditions(query: Any, old: Any, source: Source) -> Any:
+def _add_conditions(query: Query, old: type[Item], source: Source) -> Query:
     """Add the conditions under which the episode (EpisodeRow) of the item `old` may be adopted."""
     is_accepted_attempt = and_(Attempt.episode == EpisodeRow.id, Attempt.number == EpisodeRow.attempt)
     return query.join(Attempt, is_accepted_attempt).where(
@@ -137,8 +137,8 @@ def _pair(
     )
     query = select(new.id, EpisodeRow.id, EpisodeRow.attempt).join_from(new, old, same)
     query = _add_conditions(query.join(EpisodeRow, EpisodeRow.id == old.id), old, source)
-    rows: Any = connection.execute(query.where(new.job == job, new.ordinal >= first, new.ordinal < last))
-    return [tuple(row) for row in rows]
+    rows = connection.execute(query.where(new.job == job, new.ordinal >= first, new.ordinal < last))
+    return [(target, episode, attempt) for target, episode, attempt in rows]
 
 
 def _copy_endpoints(connection: Connection, source: str, job: str) -> None:
@@ -158,18 +158,18 @@ def _copy_scorings(connection: Connection, source: str, job: str) -> None:
 
 
 @cache
-def _copy(dialect: str, table: Any) -> TextClause:
+def _copy(dialect: str, table: Table) -> TextClause:
     """Return the SQL that copies a table's rows of some episodes.
 
     Its parameter `:pairs` is a JSON list of (target, episode, attempt).
     """
-    names = [column.name for column in table.__table__.columns]
+    names = [column.name for column in table.columns]
     key = "id" if table is _EPISODES else "episode"
     replacements = {key: 'p."target"'} | ({"job": ":job"} if table is _EPISODES else {})
     values = ", ".join(replacements.get(name, f's."{name}"') for name in names)
     same = f's."{key}" = p."episode"'
     if table in _OF_ATTEMPT:
-        number = "number" if table is Attempt else "attempt"
+        number = "number" if table is Attempt.__table__ else "attempt"
         same += f' AND s."{number}" = p."attempt"'
     if dialect == "postgresql":
         parts = ", ".join(f'CAST(r.value ->> {index} AS bigint) AS "{name}"' for index, name in enumerate(_PAIR))
@@ -179,8 +179,7 @@ def _copy(dialect: str, table: Any) -> TextClause:
         pairs = f"SELECT {parts} FROM json_each(:pairs) AS r"
     columns = ", ".join(f'"{name}"' for name in names)
     return text(
-        f'INSERT INTO "{table.__tablename__}" ({columns}) SELECT {values} FROM ({pairs}) AS p '
-        f'JOIN "{table.__tablename__}" AS s ON {same}'
+        f'INSERT INTO "{table.name}" ({columns}) SELECT {values} FROM ({pairs}) AS p JOIN "{table.name}" AS s ON {same}'
     )
 
 
@@ -188,7 +187,5 @@ def find_twins(connection: Connection, kind: str, dataset: str, agent: str, code
     """Return the newest 20 jobs of this kind, dataset, agent and code. Their other settings may differ."""
     stopped_states = (*HIDDEN, JobState.CANCELLING)
     conditions = (JobRow.dataset == dataset, JobRow.agent == agent, JobRow.kind == kind, JobRow.chosen == "")
-    query = select(*JOB_COLUMNS).where(
-        *conditions, JobRow.code_version == code_version, JobRow.state.not_in(stopped_states)
-    )
+    query = select_jobs().where(*conditions, JobRow.code_version == code_version, JobRow.state.not_in(stopped_states))
     return sound_jobs(read_jobs(connection.execute(query.order_by(JobRow.created_at.desc(), JobRow.id).limit(20))))

@@ -172,7 +172,10 @@ def _store_chunk(
     new: NewJob,
     origin: str,
 ) -> None:
-    buffer, rows, scores, verdicts = Buffer(), [], [], []
+    buffer = Buffer()
+    rows: list[NewEpisode] = []
+    scores: list[NewScore] = []
+    verdicts: list[NewVerdict] = []
     for item, key, episode in zip(items, keys, chunk, strict=True):
         journal, outcome = EpisodeJournal(item, 1, buffer, {}), episode.outcome
         for step in episode.steps:

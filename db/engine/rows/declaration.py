@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeAlias, TypeVar, get_type_hints
 
 from sqlalchemy import Table
 
 from db.models.base import Base
 
-RowType = TypeVar("RowType", bound=type[tuple])
+PlainRow: TypeAlias = tuple[Any, ...]  #: a value for each column: a text, a number, bytes or None
+RowType = TypeVar("RowType", bound=type[PlainRow])
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # equal only to itself: a key of caches
@@ -36,7 +37,9 @@ def writes_to(model: type[Base], compare: tuple[str, ...] = (), stamp: str = "")
 
     def declare(row_type: RowType) -> RowType:
         kinds = get_type_hints(row_type)
-        grouped_columns = {name: getattr(kind, "_fields", ()) for name, kind in kinds.items()}
+        grouped_columns: dict[str, tuple[str, ...]] = {
+            name: getattr(kind, "_fields", ()) for name, kind in kinds.items()
+        }
         columns = (column for name, group in grouped_columns.items() for column in group or (name,))
         groups = (index for index, group in enumerate(grouped_columns.values()) if group)
         _DECLARATIONS[row_type] = Declaration(model.__table__, tuple(columns), compare, stamp, tuple(groups))
@@ -55,7 +58,7 @@ def list_row_types() -> Iterable[type]:
     return _DECLARATIONS.keys()
 
 
-def flatten(declaration: Declaration, rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+def flatten(declaration: Declaration, rows: Sequence[PlainRow]) -> Sequence[PlainRow]:
     """Return the rows as plain tuples with a value for each column. sqlite3 needs 2 µs more to bind a NamedTuple."""
     if not declaration.groups:
         return list(map(tuple, rows))
