@@ -10,6 +10,7 @@ import os
 from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
 from db.queries.jobs import get_job
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit
 from performance.contender import Measurement, Meter, Spec, main
@@ -42,7 +43,7 @@ def run(spec: Spec) -> Measurement:
     settings = settings_of(spec)
     database = open_database(settings.database)
     upgrade(database)
-    process = WorkerContext(settings)
+    process = WorkerContext(Deployment(settings))
     try:
         run_job(process, database, spec.url, rows_of(spec.warm_up(), spec.path / "warm.jsonl"))
         rows = rows_of(spec.work(), spec.path / "work.jsonl")

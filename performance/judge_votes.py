@@ -30,6 +30,7 @@ from db.queries.jobs import get_job
 from lumos_queue.benchmarks.from_file.definition import FieldNames, FileDefinition
 from lumos_queue.benchmarks.from_file.rubrics import make_judge, write_prompt
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -85,7 +86,7 @@ class WorkOfVotes:
         settings = Settings(home=folder, concurrency=shape.slots)  # also of requests
         self._database = open_database(settings.database)
         upgrade(self._database)
-        self._process = WorkerContext(settings)
+        self._process = WorkerContext(Deployment(settings))
 
     def run(self, url: str) -> Run:
         """Evaluate; raises RuntimeError where not each answer has its grade."""

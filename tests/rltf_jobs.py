@@ -18,6 +18,7 @@ from db.queries.jobs import get_job
 from db.queue.batch import Batch, FinishedItem
 from db.queue.commit import commit
 from db.queue.fence import end_session
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.rollouts import Rollouts
 from lumos_queue.settings import Settings
 from lumos_queue.submission.requests.training import RltfRequest
@@ -81,7 +82,8 @@ class BegunFit:
     def gather(self) -> dict[str, Any]:
         """The first step with its rollouts, as its process gets it."""
         window = self.recipe.windows()[1]
-        with Rollouts.open(self.settings) as rollouts:
+        with Deployment(self.settings) as deployment:
+            rollouts = Rollouts(deployment)
             return window | {"rollouts": asyncio.run(rollouts.gather(self.recipe, window, self.items()[1].id))}
 
     def change(self, statement: Any) -> None:
@@ -110,7 +112,7 @@ def begin_fit(
     upgrade(database)
     fit = {"reward": reward, "beams": beams, "temperature": temperature, "epsilon": epsilon, **FIT, **spec}
     request = RltfRequest(**{**fit, **(evaluation or OPENAGI)}, start=start, folder=home / "fit")
-    job, rows = make_rltf_job(request, settings, lambda line: None)
+    job, rows = make_rltf_job(request, Deployment(settings), lambda line: None)
     assert isinstance(job.recipe, Rltf)
     job = replace(job, recipe=replace(job.recipe, spec=replace(job.recipe.spec, warm_up=0.0)))
     recipe = job.recipe
@@ -121,7 +123,7 @@ def begin_fit(
     (item,) = claim(database, who, 1)
     commit(database, who, Batch({item.id: item.claim}, finished=[FinishedItem(item.id, output=outcome.output)]))
     end_session(database, who.session)
-    process = WorkerContext(settings)
+    process = WorkerContext(Deployment(settings))
     try:
         yield BegunFit(settings, database, process, identifier, recipe)
     finally:

@@ -10,6 +10,7 @@ from db.engine.connection import Database, open_database
 from db.engine.migrate import upgrade
 from db.models import CompletionRow, EpisodeRow, ExecutionRow, ScoreRow, SubgoalRow, TaskRow
 from db.queries.jobs import get_job
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.base import Job
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows, submit
@@ -89,7 +90,7 @@ def run_embedded(folder: Path, job: Job, rows: Rows, url: str = "", **settings) 
     database = open_database(values.database)
     upgrade(database)
     identifier, _ = submit(database, values, job, rows)
-    process = WorkerContext(values)
+    process = WorkerContext(Deployment(values))
     try:
         Dispatcher(process, [job.pool], only=identifier).run(lambda: False)
     finally:

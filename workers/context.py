@@ -1,15 +1,15 @@
-"""The state that a worker process keeps between slices: its database and its worker session."""
+"""The state that a worker process keeps between slices: its deployment and its worker session."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 
-from db.engine.connection import Database, open_database
-from db.engine.migrate import require_current
+from db.engine.connection import Database
 from db.kinds.pools import POOLS, Pool
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import EndpointDown
-from lumos_queue.settings import Settings, read_settings
+from lumos_queue.settings import read_settings
 from lumos_queue.util.launch_folder import empty_folder
 from lumos_queue.util.version import code_version
 from workers.gpus import find_gpus, get_known_gpus
@@ -19,36 +19,21 @@ from workers.session import WorkerSession
 
 
 class WorkerContext:
-    """The database and the worker session of a process. They open at their first use: a forked child opens its own."""
+    """The deployment and the worker session of a process. The session begins at its first use."""
 
-    def __init__(self, settings: Settings, pools: Sequence[str] = POOLS, on_hang: OnHang = end_process):
+    def __init__(self, deployment: Deployment, pools: Sequence[str] = POOLS, on_hang: OnHang = end_process):
         """`on_hang`: called from another thread if the work of this process hangs, or does not end after TERM."""
-        self.settings = settings
+        self.deployment, self.settings = deployment, deployment.settings
         self.on_hang = on_hang
         self.pools = tuple(pools)  #: the pools that this process was started for
         #: the latest outage that a slice of this process met; None again as soon as a slice finishes an item
         self.outage: EndpointDown | None = None
-        self._database: Database | None = None
         self._session: WorkerSession | None = None
         self._open_lock = threading.RLock()  # Celery's child begins its session in a thread (workers/presence.py)
 
     @property
     def database(self) -> Database:
-        with self._open_lock:
-            if self._database is None:
-                database = open_database(self.settings.database, self.settings.lease_seconds)
-                try:
-                    require_current(database)
-                except BaseException:
-                    database.close()  # so that the next access checks it again
-                    raise
-                self._database = database
-            return self._database
-
-    @property
-    def database_if_open(self) -> Database | None:
-        """The database, if it has been opened."""
-        return self._database
+        return self.deployment.database
 
     @property
     def session(self) -> WorkerSession:
@@ -94,13 +79,12 @@ class WorkerContext:
             session.give_up()
 
     def close(self) -> None:
+        """End the worker session and close the deployment."""
         self.end_session()
-        if self._database:
-            self._database.close()
-            self._database = None
+        self.deployment.close()
 
 
-_contexts = PerProcess(lambda: WorkerContext(read_settings()))
+_contexts = PerProcess(lambda: WorkerContext(Deployment(read_settings())))
 
 
 def current_context() -> WorkerContext:

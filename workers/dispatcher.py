@@ -20,6 +20,7 @@ from db.queries.jobs import get_job
 from db.queue.job_changes import finish_if_idle
 from db.queue.schedule import JobToAnnounce, find_idle_jobs, list_awaited_jobs, load_to_announce, runnable_jobs
 from db.queue.sessions import live_sessions
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext
@@ -40,7 +41,7 @@ def serve(settings: Settings, pools: Sequence[str]) -> None:
     stop_event = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop_event.set())
-    worker = WorkerContext(settings, pools)
+    worker = WorkerContext(Deployment(settings), pools)
     # With a broker, the processes that receive its messages come first: this process runs the jobs that they missed.
     patience = 2 * settings.poll_seconds if settings.broker_url else 0.0
     log.info("looking for jobs of %s every %g s", ", ".join(pools), settings.poll_seconds)
@@ -134,7 +135,7 @@ class Dispatcher:
         self._notification_time = now
         with self.worker.database.engine.connect() as connection:
             jobs = load_to_announce(connection, due)
-            sessions = live_sessions(connection, settings.lease_seconds)
+            sessions = live_sessions(connection, self.worker.deployment.lease)
         jobs = [job for job in jobs if any(can_run(session, job.pool) for session in sessions)]
         threading.Thread(target=_notify_all, args=(settings, jobs), name="notifications", daemon=True).start()
 

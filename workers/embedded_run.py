@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Self
 
 from db.kinds.pools import POOLS
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import InfrastructureError
-from lumos_queue.settings import Settings
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 from workers.hang import end_process
@@ -26,16 +26,27 @@ class EmbeddedRun:
     If this process needs a Watchdog, the caller starts it.
     """
 
-    def __init__(self, settings: Settings, job: str, ends_process: bool = True):
-        """`ends_process`: whether a run that hangs ends this process, or is abandoned, as in a user's program."""
-        self.job = job
-        self.context = WorkerContext(settings, on_hang=end_process if ends_process else self.abandon)
+    def __init__(
+        self,
+        deployment: Deployment,
+        job: str,
+        ends_process: bool = True,
+        at_end: Callable[[], None] | None = None,
+    ):
+        """`ends_process`: whether a run that hangs ends this process, or is abandoned, as in a user's program.
+
+        `at_end`: called in the thread when it ends, e.g. to close a deployment that nothing else uses.
+        """
+        self.job, self._at_end = job, at_end
+        self.context = WorkerContext(deployment, on_hang=end_process if ends_process else self.abandon)
         self.stop = threading.Event()  #: set to drain because the process ends: by force if it takes too long
         self.given_up = threading.Event()  #: set to drain while the process continues
         self.over = threading.Event()  #: set when the thread has finished with the job, or is abandoned
         self.is_abandoned = False  #: whether the thread hangs, and nobody waits for it
         self.failure: BaseException | None = None  #: the error that ended the thread before the end of the job
-        self.remark = allow_open_files(settings)  #: one line for a person if the limit of open files is low; or ''
+        self.remark = allow_open_files(
+            deployment.settings
+        )  #: one line for a person if the limit of open files is low; or ''
         self.thread = threading.Thread(target=self._work, name=f"job-{job}", daemon=True)
         self._ending = threading.Lock()
         self._look_again = True  # whether the thread has to look at the job again before it ends
@@ -71,7 +82,7 @@ class EmbeddedRun:
         release_thread = threading.Thread(target=self.context.give_up_session, name="release", daemon=True)
         release_thread.start()
         release_thread.join(RELEASE_SECONDS)
-        lease = self.context.settings.lease_seconds
+        lease = self.context.deployment.lease.seconds
         self.failure = InfrastructureError(
             f"Job {self.job} is not worked on here any more: {problem}. Does a function, a tool or a plug-in of it "
             f"wait without await, or never return? What was in flight is pending again, at the latest in {lease:g} s. "
@@ -89,13 +100,15 @@ class EmbeddedRun:
         except BaseException as error:  # for the waiting caller
             self.failure = error
         finally:
-            self._close_context()
+            self._end()
 
-    def _close_context(self) -> None:
+    def _end(self) -> None:
         try:
             with self._ending:
                 self._has_ended = True
-            self.context.close()
+            self.context.end_session()
+            if self._at_end:
+                self._at_end()
         except Exception as error:  # the database is away: the items are pending again when their lease ends
             self.failure = self.failure or error
         finally:

@@ -15,6 +15,7 @@ from flower.views.tasks import TasksView, TaskView
 from tornado import web
 from tornado.routing import URLSpec
 
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.settings import Settings
 from workers.broker_refusals import quiet_logs
 from workers.flower_tasks import JobWords, TaskFormat
@@ -65,14 +66,15 @@ class JobTasksView(TasksView):
 def set_up_flower(settings: Settings) -> None:
     """Set the defaults of Flower's options. Flower's command line and environment may replace them afterwards."""
     quiet_logs()
-    options.format_task = _as_function(TaskFormat(JobWords(settings)))
+    deployment = Deployment(settings)
+    options.format_task = _as_function(TaskFormat(JobWords(deployment)))
     options.tasks_columns = COLUMNS
     replacements: dict[Any, type[web.RequestHandler]] = {Metrics: GuardedMetrics}
     if settings.web_url:
         JobTaskView.explorer = JobTasksView.explorer = settings.web_url.rstrip("/")
         replacements |= {TaskView: JobTaskView, TasksView: JobTasksView}
     urls.handlers[:] = [_replace(handler, replacements) for handler in urls.handlers]
-    prometheus_client.REGISTRY.register(DeploymentCollector(settings))
+    prometheus_client.REGISTRY.register(DeploymentCollector(deployment))
 
 
 def _replace(handler: Any, replacements: Mapping[Any, type[web.RequestHandler]]) -> Any:

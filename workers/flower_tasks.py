@@ -8,9 +8,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
-from db.engine.connection import Database, open_database
 from db.queries.jobs import find_job
-from lumos_queue.settings import Settings
+from lumos_queue.deployment.deployment import Deployment
 from workers.describe import describe_job, shorten
 from workers.slice_failed import SliceFailed
 from workers.validation import JOB_ID
@@ -27,13 +26,12 @@ _QUOTED = re.compile(r"(['\"])(.*)\1", re.DOTALL)
 class JobWords:
     """Descriptions of jobs by id. A thread loads each once: Flower's event loop must not wait for a database."""
 
-    def __init__(self, settings: Settings):
-        self._settings = settings
+    def __init__(self, deployment: Deployment):
+        self._deployment = deployment
         self._descriptions: dict[str, tuple[str, str]] = {}
         self._pending: dict[str, Future[None]] = {}
         self._lock = threading.Lock()
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="job words")
-        self._database: Database | None = None
 
     def find(self, job: str) -> tuple[str, str]:
         """Return (description, id and size) of the job; both are '' if the job is missing or not loaded."""
@@ -54,9 +52,7 @@ class JobWords:
 
     def _look(self, job: str) -> None:
         try:
-            if self._database is None:
-                self._database = open_database(self._settings.database, self._settings.lease_seconds)
-            with self._database.engine.connect() as connection:
+            with self._deployment.database.engine.connect() as connection:
                 row = find_job(connection, job)
             if row is not None:
                 items = f"{row.items:,} item{'s' * (row.items != 1)}"

@@ -14,12 +14,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
-from db.engine.connection import Database, open_database
 from db.engine.errors import reason
-from db.engine.migrate import require_current
 from db.queries.monitoring import DeploymentFigures, read_deployment
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import LumosError
-from lumos_queue.settings import Settings
 from workers.describe import shorten
 
 log = logging.getLogger(__name__)
@@ -30,9 +28,8 @@ MAX_LABEL = 120  #: characters of an endpoint's address
 class DeploymentCollector(Collector):
     """Collects the metrics of a deployment. If the database does not answer, there is only `lumos_database_up 0`."""
 
-    def __init__(self, settings: Settings):
-        self._settings = settings
-        self._database: Database | None = None
+    def __init__(self, deployment: Deployment):
+        self._deployment = deployment
         self._read_lock = threading.Lock()  # one read at a time, however many requests there are
 
     def describe(self) -> Sequence[Metric]:
@@ -56,16 +53,8 @@ class DeploymentCollector(Collector):
             yield from _of_workers(figures)
 
     def _read(self) -> DeploymentFigures:
-        if self._database is None:
-            database = open_database(self._settings.database, self._settings.lease_seconds)
-            try:
-                require_current(database)
-            except BaseException:
-                database.close()
-                raise
-            self._database = database
-        with self._database.engine.connect() as connection:
-            return read_deployment(connection, self._settings.lease_seconds)
+        with self._deployment.database.engine.connect() as connection:
+            return read_deployment(connection, self._deployment.lease)
 
 
 def _gauge(name: str, documentation: str, labels: Sequence[str], values: dict[tuple[str, ...], float]) -> Metric:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 
-from db.engine.connection import open_database
 from db.queue.rejection_counts import add_rejected
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.settings import Settings, read_settings
 from workers.per_process import PerProcess
 
@@ -58,11 +58,8 @@ class RejectedMessageCounter:
             return True
         try:
             # Opened and closed each time: Celery's parent must hold no connection when it forks.
-            database = open_database(self._settings.database, self._settings.lease_seconds)
-            try:
-                add_rejected(database, counts)
-            finally:
-                database.close()
+            with Deployment(self._settings) as deployment:
+                add_rejected(deployment.database, counts)
         except Exception as error:  # no error may end the worker
             log.warning("refused messages not counted yet: %s", str(error).splitlines()[0])
             self._restore(counts)

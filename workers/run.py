@@ -86,7 +86,7 @@ def run_slice(worker: WorkerContext, job_id: str, should_end: ShouldEnd) -> Slic
 async def _slice(
     worker: WorkerContext, session: WorkerSession, job_id: str, should_end: ShouldEnd, result: SliceResult
 ) -> None:
-    database, settings = session.database, worker.settings
+    database, deployment, settings = session.database, worker.deployment, worker.settings
     with database.engine.connect() as connection:
         row = find_job(connection, job_id)
     if row is None:
@@ -109,6 +109,7 @@ async def _slice(
     job = read_job(row.kind, row.spec)
     if row.concurrency:
         settings = settings.model_copy(update={"concurrency": row.concurrency})
+        deployment = deployment.with_settings(settings)
         if too_few := allow_open_files(settings):
             log.warning("%s", too_few)
     session.work_on(row.id)
@@ -118,7 +119,7 @@ async def _slice(
         if row.pool == Pool.GPU and not await asyncio.to_thread(worker.can_run, row.pool):
             result.why = "this machine has no GPU"
             return
-        async with job.open(settings) as context:
+        async with job.open(deployment) as context:
             if not begin_work(database, row.id, getattr(context, "identities", ())):
                 result.why = "the job was stopped"
                 return

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from db.engine.connection import Database
 from db.engine.errors import reason
+from db.engine.lease import Lease, SilenceWatch
 from db.kinds.pools import POOLS
 from db.queue.endpoint_paces import read_paces
 from db.queue.fence import Fenced, beat, end_session, reap, record_gpus, start_session
-from db.queue.silence import SilenceWatch
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.pace import Pace
 from lumos_queue.errors import DatabaseFailure
@@ -20,7 +20,6 @@ from lumos_queue.settings import Settings
 from workers.gpus import get_known_gpus
 from workers.hang import OnHang, end_process
 
-HUNG_LEASES = 4  #: leases after which an event loop that hangs is given up
 log = logging.getLogger(__name__)
 
 
@@ -52,7 +51,8 @@ class WorkerSession:
         self._paces: dict[str, Pace] = {}  # of all endpoints of this slice and of earlier slices
         self._beat_lock = threading.Lock()
         self._watch_lock = threading.Lock()
-        self._watch = SilenceWatch(settings.lease_seconds)
+        self._lease = Lease(settings.lease_seconds)
+        self._watch = SilenceWatch(self._lease)
         self._alive_at = self._loop_at = time.monotonic()
         self._is_working = self._is_lost = self._has_ended = False
         self._stop = threading.Event()
@@ -89,7 +89,7 @@ class WorkerSession:
         new = [url for url, gate in gates.items() if gate.pace.is_new]
         if new:
             with self.database.engine.connect() as connection:
-                for url, pace in read_paces(connection, new, self.settings.lease_seconds).items():
+                for url, pace in read_paces(connection, new, self._lease).items():
                     gates[url].pace.start(*pace)
         self._paces |= {url: gate.pace for url, gate in gates.items()}
         self._beat()
@@ -134,7 +134,7 @@ class WorkerSession:
                     return
                 continue
             hung = time.monotonic() - self._loop_at if self._is_working else 0.0
-            if hung > HUNG_LEASES * self.settings.lease_seconds:
+            if hung > self._lease.hung_seconds:
                 self._on_hang(f"the event loop hangs for {hung:.0f} s")
                 return
             if hung > self.settings.fence_seconds:
@@ -143,7 +143,7 @@ class WorkerSession:
             try:
                 self._beat()
                 if time.monotonic() >= next_reap:
-                    next_reap = time.monotonic() + self.settings.lease_seconds / 3
+                    next_reap = time.monotonic() + self._lease.reap_seconds
                     self.reap()
             except Fenced:
                 self._is_lost = True

@@ -283,14 +283,11 @@ def _wait_for_broker(url: str, broker_children: list[Child]) -> None:
 
 def _migrate(settings: Settings) -> str:
     """Migrate the database to this code's revision; return the database's URL, with an absolute path."""
-    from db.engine.connection import open_database
     from db.engine.migrate import upgrade
+    from lumos_queue.deployment.deployment import Deployment
 
-    database = open_database(settings.database, settings.lease_seconds)
-    try:
-        upgrade(database)
-    finally:
-        database.close()
+    with Deployment(settings) as deployment:
+        upgrade(deployment.open_at_any_revision())
     prefix = "sqlite:///"
     if settings.database.startswith(prefix):
         return prefix + str(Path(settings.database.removeprefix(prefix)).absolute())

@@ -13,7 +13,6 @@ from workers.stop_signal import LEAVING_SECONDS
 
 LOOK_SECONDS = 0.25  #: between two checks
 LAST_SECONDS = 1.0  #: for ending the session in the database before the process is ended
-NOTICED = 0.3  #: part of the lease after which a silence is logged
 log = logging.getLogger(__name__)
 
 
@@ -42,11 +41,12 @@ class Watchdog:
             self._look_at_the_clock()
 
     def _look_at_the_database(self) -> None:
-        database, settings = self._worker.database_if_open, self._worker.settings
+        deployment = self._worker.deployment
+        database, lease = deployment.database_if_open, deployment.lease
         if database is None or (connections := database.connections) is None:
             return
-        silent, lease = connections.silent_seconds(), settings.lease_seconds
-        if not self._silence_start and silent > NOTICED * lease:
+        silent = connections.silent_seconds()
+        if not self._silence_start and silent > lease.notice_seconds:
             self._silence_start = time.monotonic() - silent
             since = time.strftime("%H:%M:%S", time.localtime(time.time() - silent))
             log.warning(
@@ -54,13 +54,13 @@ class Watchdog:
                 "%g s it cuts its connections and tries new ones",
                 since,
                 silent,
-                settings.fence_seconds,
-                lease,
+                deployment.settings.fence_seconds,
+                lease.seconds,
             )
         elif self._silence_start and connections.heard_at > self._silence_start:
             log.warning("the database answers again, after %.0f s", connections.heard_at - self._silence_start)
             self._silence_start = 0.0
-        if count := connections.close_silent(lease):
+        if count := connections.close_silent(lease.seconds):
             log.error("cut %d connections on which the database was silent for too long", count)
 
     def _look_at_the_clock(self) -> None:

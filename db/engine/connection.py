@@ -101,10 +101,11 @@ class Database:
             park(self.opening.pop())
 
 
-def open_database(url: str, lease_seconds: float = 15.0, pool_seconds: float = POOL_SECONDS) -> Database:
+def open_database(url: str, idle_milliseconds: int = 10_000, pool_seconds: float = POOL_SECONDS) -> Database:
     """Open the database at `url`, without creating or migrating tables.
 
-    Nothing is written, so that a read-only database can be opened. A thread that waits for a connection longer than
+    Nothing is written, so that a read-only database can be opened. `idle_milliseconds`: a server ends transactions that
+    are idle for so long, because they hold locks (`Lease`). A thread that waits for a connection longer than
     `pool_seconds` gets PoolTimeout. Raises SpecError when the URL, the driver, the file's path or the
     server's database cannot be used, and InfrastructureError when the server does not answer.
     """
@@ -121,8 +122,7 @@ def open_database(url: str, lease_seconds: float = 15.0, pool_seconds: float = P
             with engine.connect():
                 pass
         else:
-            # A transaction left idle holds the fence and item locks: the server ends it before the lease ends.
-            engine = _open_server(address, int(lease_seconds * 1000 * 2 / 3), pool_seconds)
+            engine = _open_server(address, idle_milliseconds, pool_seconds)
             connections = ServerConnections(engine)
     except DatabaseFailure as error:
         if address.get_backend_name() == "sqlite" and not isinstance(error, DatabaseUnavailable):

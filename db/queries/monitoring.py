@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, select
 
 from db.engine.connection import now
+from db.engine.lease import Lease
 from db.engine.time_conditions import ITEM_WAIT_SECONDS, JOB_WAIT_SECONDS, is_due
 from db.kinds.states import HIDDEN, OPEN, UNFINISHED, ItemState, JobState
 from db.models import CallSum, EndpointCap, ExecutionRow, Item, ItemSum, JobRow, ToolCallRow, WorkerSessionRow
@@ -43,8 +44,8 @@ class DeploymentFigures:
     rejected: dict[str, int]  #: messages by reason
 
 
-def read_deployment(connection: Connection, lease_seconds: float) -> DeploymentFigures:
-    """Read the figures of the deployment. `lease_seconds`: how long a silent worker counts as alive."""
+def read_deployment(connection: Connection, lease: Lease) -> DeploymentFigures:
+    """Read the figures of the deployment."""
     states = select(JobRow.state, func.count()).where(JobRow.state.not_in(HIDDEN)).group_by(JobRow.state)
     query = select(
         JobRow.__table__, now().label("clock"), is_due(JobRow.not_before_at, JOB_WAIT_SECONDS).label("due")
@@ -52,7 +53,7 @@ def read_deployment(connection: Connection, lease_seconds: float) -> DeploymentF
     rows = sound_jobs(connection.execute(query.order_by(JobRow.created_at).limit(MAX_JOBS)))
     open_jobs = {row.id: progress(connection, row.id) for row in rows}
     due = {row.id: seconds for row in rows if (seconds := _due_for(connection, row)) is not None}
-    sessions, jobs_by_session = live_sessions(connection, lease_seconds), jobs_held(connection)
+    sessions, jobs_by_session = live_sessions(connection, lease), jobs_held(connection)
     busy = sum(session.id in jobs_by_session for session in sessions)
     active_jobs = {job for session in sessions for job in jobs_by_session.get(session.id, ())}
     ended_items = _count_ended_items(connection)

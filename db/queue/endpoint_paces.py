@@ -7,13 +7,14 @@ from collections.abc import Collection
 from sqlalchemy import Connection, select
 
 from db.engine.connection import now
+from db.engine.lease import Lease
 from db.engine.time_conditions import is_recent
 from db.models import Heartbeat, WorkerSessionRow
 from lumos_queue.endpoints.pace import FORGET_SECONDS
 from lumos_queue.endpoints.traffic import Traffic
 
 
-def read_paces(connection: Connection, urls: Collection[str], lease_seconds: float) -> dict[str, tuple[float, float]]:
+def read_paces(connection: Connection, urls: Collection[str], lease: Lease) -> dict[str, tuple[float, float]]:
     """Return (initial window of a new process, seconds of a reply) of each endpoint, from heartbeats of the last hour.
 
     An endpoint can serve the sum of the windows of the processes that used it last, within one lease. The living
@@ -31,8 +32,8 @@ def read_paces(connection: Connection, urls: Collection[str], lease_seconds: flo
         if not reports:
             continue
         newest = max(row.at for row, _ in reports)
-        recent = [(row, traffic) for row, traffic in reports if row.at >= newest - lease_seconds]
-        alive = sum(row.ended_at is None and row.at >= row.now - lease_seconds for row, _ in recent)
+        recent = [(row, traffic) for row, traffic in reports if not lease.is_silent(row.at, newest)]
+        alive = sum(row.ended_at is None and not lease.is_silent(row.at, row.now) for row, _ in recent)
         whole = Traffic.sum(traffic for _, traffic in recent)
         paces[url] = max(1.0, whole.window / (alive + 1)), whole.reply_seconds
     return paces

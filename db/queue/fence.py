@@ -11,12 +11,12 @@ from types import MappingProxyType
 from sqlalchemy import Connection, and_, bindparam, insert, or_, select, update
 
 from db.engine.connection import Database, now
+from db.engine.lease import SilenceWatch
 from db.kinds.pools import POOLS, Gpus, write_pools
 from db.kinds.states import JobState
 from db.models import Heartbeat, JobRow, WorkerSessionRow
 from db.queue.quarantine import close_sessions
 from db.queue.shares import lease_shares
-from db.queue.silence import SilenceWatch
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import InfrastructureError
 

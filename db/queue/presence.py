@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from db.engine.time_conditions import is_recent
+from db.engine.lease import Lease
 from db.kinds.states import ItemState
 from db.models import Heartbeat, Item, WorkerSessionRow
 
@@ -25,7 +25,7 @@ class Presence:
         return len(self.sessions)
 
 
-def read_presence(connection: Connection, lease_seconds: float) -> Presence:
+def read_presence(connection: Connection, lease: Lease) -> Presence:
     """Read the processes that are alive by the database's clock, and their items.
 
     A process that is silent for longer than the lease has lost its items, even if no other process has noticed yet.
@@ -33,7 +33,7 @@ def read_presence(connection: Connection, lease_seconds: float) -> Presence:
     alive = (
         select(WorkerSessionRow.id, WorkerSessionRow.pools, WorkerSessionRow.gpus)
         .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
-        .where(WorkerSessionRow.ended_at.is_(None), is_recent(Heartbeat.at, lease_seconds))
+        .where(lease.is_alive())
     )
     sessions = connection.execute(alive).all()
     query = (

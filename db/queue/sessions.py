@@ -8,14 +8,14 @@ from typing import Any
 from sqlalchemy import Connection, case, func, select
 
 from db.engine.connection import now
-from db.engine.time_conditions import is_recent
+from db.engine.lease import Lease
 from db.engine.whole_rows import read_rows
 from db.kinds.states import HIDDEN, ItemState
 from db.models import Heartbeat, Item, JobRow, RefusedMessage, WorkerSessionRow
 from lumos_queue.endpoints.traffic import Traffic
 
 
-def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
+def live_sessions(connection: Connection, lease: Lease) -> list[Any]:
     """Return the worker processes that reported within the lease, each with the number of items that it holds."""
     item_count = (
         select(func.count())
@@ -30,7 +30,7 @@ def live_sessions(connection: Connection, lease_seconds: float) -> list[Any]:
             Heartbeat.calls,
         )
         .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
-        .where(WorkerSessionRow.ended_at.is_(None), is_recent(Heartbeat.at, lease_seconds))
+        .where(lease.is_alive())
         .order_by(WorkerSessionRow.id)
     )
     return list(connection.execute(statement))

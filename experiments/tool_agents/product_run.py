@@ -24,6 +24,7 @@ from experiments.tool_agents.world import RELATIONS, World
 from lumos_queue.actions.tools.options import prepare_tools
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Ask
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -112,7 +113,7 @@ class Embedded:
         self._settings = Settings(home=folder, concurrency=in_flight)
         self._database = open_database(self._settings.database)
         upgrade(self._database)
-        self._process = WorkerContext(self._settings)
+        self._process = WorkerContext(Deployment(self._settings))
         write_records(folder / "answers.jsonl")
         formulation = FORMULATIONS.load(name)
         tools = prepare_tools({"records": str(folder / "answers.jsonl")})

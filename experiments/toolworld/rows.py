@@ -28,11 +28,11 @@ from db.queries.trajectories import StoredEpisode, stream_episodes
 from experiments.toolworld.policies import teach
 from lumos_queue.benchmarks.registry import is_test_task
 from lumos_queue.commands import WITHIN
+from lumos_queue.deployment.database import database
 from lumos_queue.errors import SpecError
 from lumos_queue.prompts.conversations import SingleReply, write_conversations
 from lumos_queue.records import Completion
 from lumos_queue.settings import read_settings
-from lumos_queue.submission.database import database
 
 COUNTS = "counts.json"  #: beside the rows; written last
 

@@ -36,6 +36,7 @@ class ActionInterface(Protocol):
     `local_tools` maps names to LocalTools. An interface has it if it answers calls itself, from records or a generator.
     `model_addresses(tools)`, a static method, returns the addresses of the models that the options name, by role. An
     interface has it if its options name models; a person gives the addresses of `roles` with `--role`.
+    `read_records(deployment)` lets an interface answer from the database. An interface has it if it reads records.
     """
 
     domain: str  #: names the dialogue's domain, e.g. 'maths'

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from db.engine.connection import Database
-from lumos_queue.api.forks import note_call
+from lumos_queue.deployment.database import database
+from lumos_queue.deployment.forks import note_call
 from lumos_queue.settings import Settings
-from lumos_queue.submission.database import database
 
 
 @contextmanager

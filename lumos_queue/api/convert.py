@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 from db.kinds.job_kinds import JobKind
 from lumos_queue.api.argument_types import Model, Values
 from lumos_queue.api.arguments import pairs
-from lumos_queue.api.forks import note_call
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.objects import address_of
 from lumos_queue.api.request_arguments import takes_options
 from lumos_queue.api.start import call_outside_loop, log, store_job
 from lumos_queue.api.submit import handle_of, name_rows, read_scheduling
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.deployment.deployment import Deployment
+from lumos_queue.deployment.forks import note_call
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.conversion_request import make_conversion_job
@@ -67,9 +68,9 @@ def convert(
     named_rows |= {"benchmark": benchmark, "options": options, "fields": fields, **NO_JUDGE}
     file, read_rows = name_rows(JobKind.CONVERT, named_rows, rows, deployment)
     name_and_tags = read_name_and_tags(name, pairs("tags", tags))
-    with note_call(deployment):
+    with note_call(deployment), Deployment(deployment) as opened:
         job, read = call_outside_loop(lambda: make_conversion_job(request, file, deployment, log.warning, read_rows))
         row, new = store_job(
-            deployment, job, read, log.warning, name_and_tags=name_and_tags, scheduling=scheduling, again=again
+            opened, job, read, log.warning, name_and_tags=name_and_tags, scheduling=scheduling, again=again
         )
     return handle_of(deployment, row, new)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import db.queries.jobs
 import db.queue.job_changes
 from db.engine.connection import clock
+from db.engine.lease import Lease
 from db.kinds.states import ItemState, JobState
 from lumos_queue.api.connect import open_deployment
 from lumos_queue.api.episodes import Episodes, episodes
@@ -50,7 +51,7 @@ def list_jobs(where: str = "", *, limit: int = 20, deployment: Settings | None =
     with open_deployment(deployment) as database:
         condition = read_job_where(database, where)
         with database.engine.connect() as connection:
-            rows, _ = list_stored(connection, condition, limit, deployment.lease_seconds)
+            rows, _ = list_stored(connection, condition, limit, Lease(deployment.lease_seconds))
     return [JobHandle(row["job"], deployment) for row in rows]
 
 
@@ -95,7 +96,7 @@ class JobHandle:
         """The job's request, progress and score so far, in the form of a line of `lumos jobs --json`."""
         with open_deployment(self._deployment) as database, database.engine.connect() as connection:
             row = db.queries.jobs.get_job(connection, self.id)
-            return describe_jobs(connection, [row], self._deployment.lease_seconds, clock(connection))[0]
+            return describe_jobs(connection, [row], Lease(self._deployment.lease_seconds), clock(connection))[0]
 
     def wait(
         self, progress: bool | Callable[[dict[str, Any]], None] = False, *, timeout: float | None = None

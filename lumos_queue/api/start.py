@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 from db.kinds.states import JobState
 from db.queries.jobs import get_job
 from db.queue.tags import UNNAMED, NameAndTags
-from lumos_queue.api.forks import refuse_sqlite
+from lumos_queue.deployment.deployment import Deployment
+from lumos_queue.deployment.forks import refuse_sqlite
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
 from lumos_queue.settings import Settings
-from lumos_queue.submission.database import database
 from lumos_queue.submission.extend import remark_on_extend
 from lumos_queue.submission.store import Rows, submit
 from workers.embedded_run import EmbeddedRun
@@ -34,7 +34,7 @@ _runs_lock = threading.Lock()
 
 
 def store_job(
-    deployment: Settings,
+    deployment: Deployment,
     job: Job,
     rows: Rows | None,
     say: Callable[[str], None],
@@ -45,21 +45,21 @@ def store_job(
     again: bool = False,
 ) -> tuple[Any, bool]:
     """Store a job. Return its row, and whether it is new. `say` is called with each remark for the user, as a line."""
-    with database(deployment, create=True) as job_database:
-        if not again and (remark := remark_on_extend(job_database, deployment, job)):
-            say(remark)
-        identifier, new = submit(
-            job_database,
-            deployment,
-            job,
-            rows,
-            named=name_and_tags or UNNAMED,
-            windows=windows,
-            scheduling=scheduling,
-            again=again,
-        )
-        with job_database.engine.connect() as connection:
-            row = get_job(connection, identifier)
+    job_database = deployment.create()
+    if not again and (remark := remark_on_extend(job_database, deployment.settings, job)):
+        say(remark)
+    identifier, new = submit(
+        job_database,
+        deployment.settings,
+        job,
+        rows,
+        named=name_and_tags or UNNAMED,
+        windows=windows,
+        scheduling=scheduling,
+        again=again,
+    )
+    with job_database.engine.connect() as connection:
+        row = get_job(connection, identifier)
     if rows and rows.bad:
         skipped_rows = f"{len(rows.bad)} bad row{'s' * (len(rows.bad) > 1)}"
         say(f"skipped {skipped_rows} of {len(rows.bad) + len(rows.tasks)}; the first: {rows.bad[0]}")
@@ -88,7 +88,8 @@ def begin_job(deployment: Settings, row: Any) -> None:
         if run is None or not run.go_on():
             if run is not None and run.is_abandoned:
                 _abandoned_runs.append(run)
-            _runs[key] = run = EmbeddedRun(deployment, row.id, ends_process=False)
+            own = Deployment(deployment)
+            _runs[key] = run = EmbeddedRun(own, row.id, ends_process=False, at_end=own.close)
             if run.remark:
                 log.warning(run.remark)
             Watchdog(run.context, run.stop.is_set, run.over).start()

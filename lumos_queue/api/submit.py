@@ -8,11 +8,12 @@ from typing import Any
 
 from db.kinds.job_kinds import JobKind
 from lumos_queue.api.arguments import check_mapping, pairs, read_arguments
-from lumos_queue.api.forks import note_call
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.objects import address_of, name_benchmark, name_formulation
 from lumos_queue.api.start import begin_job, call_outside_loop, log, store_job
 from lumos_queue.benchmarks.base import Benchmark
+from lumos_queue.deployment.deployment import Deployment
+from lumos_queue.deployment.forks import note_call
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.settings import Settings, read_settings
@@ -51,10 +52,10 @@ def submit_inference(
     source = _name_source(benchmark, rows, deployment)
     request = read_arguments(InferenceRequest, arguments, benchmark=source, **own_fields)
     remark = spell_remark(log.warning, InferenceRequest, Entrance.PYTHON)
-    with note_call(deployment):
-        job, read = call_outside_loop(lambda: make_inference_job(kind, request, deployment, remark, rows))
+    with note_call(deployment), Deployment(deployment) as opened:
+        job, read = call_outside_loop(lambda: make_inference_job(kind, request, opened, remark, rows))
         row, new = store_job(
-            deployment, job, read, log.warning, name_and_tags=name_and_tags, scheduling=scheduling, again=again
+            opened, job, read, log.warning, name_and_tags=name_and_tags, scheduling=scheduling, again=again
         )
     return handle_of(deployment, row, new)
 

@@ -6,10 +6,11 @@ from typing import Any
 
 from lumos_queue.api.argument_types import Values
 from lumos_queue.api.arguments import pairs
-from lumos_queue.api.forks import note_call
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.start import log, store_job
 from lumos_queue.api.submit import handle_of, read_scheduling
+from lumos_queue.deployment.deployment import Deployment
+from lumos_queue.deployment.forks import note_call
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.train import Train
 from lumos_queue.settings import Settings, read_settings
@@ -52,11 +53,11 @@ def train(
     deployment = deployment or read_settings()
     TRUSTED.add_named(recipe if isinstance(recipe, str) else recipe.name)
     name_and_tags = read_name_and_tags(name, pairs("tags", tags))
-    with note_call(deployment):
-        job = Train(_make(recipe, values, deployment) if isinstance(recipe, str) else recipe)
+    with note_call(deployment), Deployment(deployment) as opened:
+        job = Train(_make(recipe, values, opened) if isinstance(recipe, str) else recipe)
         windows = len(job.windows())
         row, new = store_job(
-            deployment,
+            opened,
             job,
             None,
             log.warning,
@@ -68,7 +69,7 @@ def train(
     return handle_of(deployment, row, new)
 
 
-def _make(name: str, values: dict[str, Any], deployment: Settings) -> Recipe:
+def _make(name: str, values: dict[str, Any], deployment: Deployment) -> Recipe:
     if name == "sft":
         data = values.get("data")
         values = {"device": "cpu", **values, **({"data": (data,)} if isinstance(data, str) else {})}
@@ -76,7 +77,7 @@ def _make(name: str, values: dict[str, Any], deployment: Settings) -> Recipe:
             return make_sft(make_request(SftRequest, values, Entrance.PYTHON), deployment)
     if name == "experts":
         with spell_errors(ExpertsRequest, Entrance.PYTHON):
-            return make_experts(make_request(ExpertsRequest, values, Entrance.PYTHON), deployment)
+            return make_experts(make_request(ExpertsRequest, values, Entrance.PYTHON), deployment.settings)
     if RECIPES.is_built_in(name):
         raise SpecError(f"The recipe '{name}' runs from the command line only: lumos train {name} --help")
     return RECIPES.load(name).from_json(values)

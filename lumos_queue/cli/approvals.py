@@ -31,9 +31,9 @@ def approve(
 
     Workers then continue the episode. Without workers, continue with: lumos resume JOB
     """
+    from lumos_queue.deployment.database import database
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     settings = read_settings()
     who = who or settings.user
@@ -163,13 +163,14 @@ def _say_why_not(database: Database, target: str) -> str:
 
 def _bring_workers(database: Database, settings: Settings, jobs: list[str]) -> None:
     """Notify the workers. Where there are none, print how to continue."""
+    from db.engine.lease import Lease
     from db.kinds.states import JobState
     from db.queries.jobs import get_job
     from db.queue.sessions import live_sessions
 
     with database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
-        is_unattended = not settings.broker_url and not live_sessions(connection, settings.lease_seconds)
+        is_unattended = not settings.broker_url and not live_sessions(connection, Lease(settings.lease_seconds))
     for row in rows:
         if row.state == JobState.PAUSED:
             output.say(f"job {row.id} is paused. Continue with: lumos resume {row.id}")

@@ -56,10 +56,10 @@ def draw(
 
     from db.review.audits import sample_audit
     from lumos_queue.cli.audit_tables import print_draw
+    from lumos_queue.deployment.database import database
     from lumos_queue.scoring.annotation_strata import read_stratum_keys
     from lumos_queue.scoring.sampling import AuditKind
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.submission.filters import read_where
 
     keys = read_stratum_keys(by)
@@ -95,11 +95,11 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     from db.queries.episode_names import trajectory_of
     from db.review.audits import get_audit, next_of, samples_of
     from lumos_queue.cli.audit_tables import print_next
+    from lumos_queue.deployment.database import database
     from lumos_queue.reports.trajectory import trajectory_as_json
     from lumos_queue.review.suggestions import without_suggestions
     from lumos_queue.scoring.sampling import AuditKind
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     settings = read_settings()
     who = who or settings.user
@@ -146,10 +146,10 @@ def label(
     from db.review.audits import get_audit, samples_of
     from db.review.labels import NewLabel, add_labels, check, check_fault, new_labels
     from lumos_queue.cli.audit_tables import print_progress
+    from lumos_queue.deployment.database import database
     from lumos_queue.errors import SpecError
     from lumos_queue.review.label_files import places_text, read_labels
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.util.regular_file import accept_pipe
 
     settings = read_settings()
@@ -199,10 +199,10 @@ def report(
     """
     from db.review.audits import get_audit, samples_of
     from lumos_queue.cli.audit_tables import print_report
+    from lumos_queue.deployment.database import database
     from lumos_queue.errors import unknown
     from lumos_queue.reports.audit import make_audit_report
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     with database(read_settings()) as job_database, job_database.engine.connect() as connection:
         audit = get_audit(connection, name)
@@ -224,10 +224,10 @@ def export(
     Read the labels of that program with: lumos audit label NAME --from FILE
     """
     from db.review.audits import get_audit, samples_of
+    from lumos_queue.deployment.database import database
     from lumos_queue.errors import unknown
     from lumos_queue.review.label_export import FORMATS, write_labels
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.util.new_file import require_new, write_new
 
     if form not in FORMATS:

@@ -20,9 +20,9 @@ def dataset_build(request: BuildRequest, *, json: opt.Json = False) -> None:
     """Make a training set from stored episodes."""
     from lumos_queue.builds.folder import folder_of
     from lumos_queue.cli.build_tables import print_build
+    from lumos_queue.deployment.database import database
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.build_request import make_build, read_build_options
-    from lumos_queue.submission.database import database
 
     settings = read_settings()
     default_target = folder_of(settings, request.name)

@@ -29,10 +29,10 @@ def data_captions(
     from db.engine.snapshot import reading
     from db.queries.jobs import get_job
     from db.queue.figures import progress
+    from lumos_queue.deployment.database import database
     from lumos_queue.errors import SpecError
     from lumos_queue.formulations.registry import FORMULATIONS
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     with database(read_settings()) as job_database, reading(job_database) as connection:
         row = get_job(connection, job)

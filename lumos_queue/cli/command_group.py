@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from lumos_queue.cli.command_table import COMMANDS, HEADINGS, RENAMED_COMMANDS, Command, Group
+from lumos_queue.cli.deployment import close_at_end
 from lumos_queue.errors import SpecError, find_nearest
 
 CONTEXT_SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -49,6 +50,10 @@ class TopGroup(TableGroup):
     """`lumos` itself. Its help has a line for each command, under headings."""
 
     table = COMMANDS
+
+    def invoke(self, ctx: Any) -> Any:
+        with close_at_end():
+            return super().invoke(ctx)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         heading_width = max(map(len, HEADINGS)) + 2

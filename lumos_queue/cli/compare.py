@@ -43,11 +43,11 @@ def compare(
     """
     from lumos_queue.cli.comparison_tables import print_comparison
     from lumos_queue.cli.step_tables import print_step_pair
+    from lumos_queue.deployment.database import database
     from lumos_queue.errors import SpecError
     from lumos_queue.reports.comparison import Options
     from lumos_queue.reports.step_pairs import pair_episodes
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     with database(read_settings()) as job_database, job_database.engine.connect() as connection:
         if len(jobs) == 2 and all("-" in name for name in jobs):

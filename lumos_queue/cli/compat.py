@@ -36,10 +36,10 @@ def import_files(
     """
     from lumos_queue.compat.file_import import store_released
     from lumos_queue.compat.row_join import open_join
+    from lumos_queue.deployment.database import database
     from lumos_queue.errors import SpecError
     from lumos_queue.formulations.defaults import RELEASED
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.submission.tags import read_name_and_tags
 
     licence, name_and_tags = read_licence(licence), read_name_and_tags(name, tag)

@@ -16,7 +16,7 @@ from lumos_queue.submission.requests.conversion import ConversionRequest
 
 if TYPE_CHECKING:
     from db.queue.tags import NameAndTags
-    from lumos_queue.settings import Settings
+    from lumos_queue.deployment.deployment import Deployment
 
 
 @takes_request(ConversionRequest)
@@ -39,17 +39,17 @@ def convert(
         _recheck(request)
         return
     from lumos_queue.cli.data_offer import with_data
+    from lumos_queue.cli.deployment import open_deployment
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.errors import SpecError
-    from lumos_queue.settings import read_settings
     from lumos_queue.submission.conversion_request import make_conversion_job, read_file_fields
     from lumos_queue.submission.file_request import resolve_file
     from lumos_queue.submission.tags import read_name_and_tags
 
-    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
+    deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
     scheduling = Scheduling(priority, concurrency)
     if request.waiting:
-        _convert_waiting(settings, request, name_and_tags, scheduling, again, follow)
+        _convert_waiting(deployment, request, name_and_tags, scheduling, again, follow)
         return
     if not request.source:
         raise SpecError("Name a source or a file, e.g. gsm8k, or give --recheck JOB or --waiting JOB.")
@@ -57,9 +57,11 @@ def convert(
     file = resolve_file(
         request.source, request.data, request.split, file_options, request.options, output.say, kind=JobKind.CONVERT
     )
-    job, rows = with_data(settings, lambda: make_conversion_job(request, file, settings, output.say))
+    job, rows = with_data(
+        deployment.settings, lambda: make_conversion_job(request, file, deployment.settings, output.say)
+    )
     submit_and_finish(
-        settings,
+        deployment,
         job,
         rows,
         name_and_tags=name_and_tags,
@@ -70,7 +72,7 @@ def convert(
 
 
 def _convert_waiting(
-    settings: Settings,
+    deployment: Deployment,
     request: ConversionRequest,
     name_and_tags: NameAndTags,
     scheduling: Scheduling,
@@ -84,18 +86,18 @@ def _convert_waiting(
 
     check_stored_rows(request)
 
-    def make(database: Any, row: Any) -> Repeat:
-        return make_waiting_job(database, settings, row, request, scheduling, output.say)
+    def make(row: Any) -> Repeat:
+        return make_waiting_job(deployment.database, deployment.settings, row, request, scheduling, output.say)
 
-    store_and_run(settings, request.waiting, make, name_and_tags, again, follow)
+    store_and_run(deployment, request.waiting, make, name_and_tags, again, follow)
 
 
 def _recheck(request: ConversionRequest) -> None:
     """Print which accepted episodes of a job the present rules would reject or write differently."""
     from db.queries.jobs import get_job
     from lumos_queue.cli.recheck_tables import print_recheck
+    from lumos_queue.deployment.database import database
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.submission.recheck import check_recheck, recheck_conversion
 
     check_recheck(request)
@@ -117,9 +119,9 @@ def budget(
     """
     from db.queries.jobs import get_job
     from db.queue.budget import set_budget
+    from lumos_queue.deployment.database import database
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     if not math.isfinite(usd):
         raise SpecError("The budget must be a finite number.")

@@ -41,12 +41,12 @@ def correct(
 
     Its actions run again, and the copy is checked like a converted annotation.
     """
+    from lumos_queue.deployment.database import database
     from lumos_queue.errors import SpecError
     from lumos_queue.review.corrections import annotation_text
     from lumos_queue.review.corrections import correct as store
     from lumos_queue.review.edits import Changes
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.submission.tags import read_name_and_tags
 
     if bool(subgoal or action) + bool(file) + show != 1:
@@ -95,8 +95,8 @@ def label(
     from db.queries.episode_names import load_finished_trajectory
     from db.queries.step_names import locate_step
     from db.review.labels import NewLabel, add_labels, check
+    from lumos_queue.deployment.database import database
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     settings = read_settings()
     who = who or settings.user
@@ -131,9 +131,9 @@ def rate(
     from db.queries.episode_names import load_finished_trajectory
     from db.queries.labels import RATINGS
     from db.review.labels import NewLabel, add_labels, check
+    from lumos_queue.deployment.database import database
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     if rating not in RATINGS:
         raise SpecError(f"'{rating[:40]}' is not a rating: expected a whole number from 1 to 10.")

@@ -17,49 +17,53 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.models.starter import AGENTS, STARTER, remark_on_starter, starter_url
 from lumos_queue.prompts.dialogue import get_framing
-from lumos_queue.rollouts.derivation import Make, derive
+from lumos_queue.rollouts.derivation import DerivedDatasets, Make, derive
 from lumos_queue.submission.agents import answer_by, check_at_limit, make_agent, other_roles, parse_pairs
-from lumos_queue.submission.database import database
 from lumos_queue.submission.filters import read_where
 from lumos_queue.submission.requests.checks import check_request
 from lumos_queue.submission.requests.continuation import ContinuationRequest
 from lumos_queue.submission.role_samplings import sample_roles
 
 if TYPE_CHECKING:
+    from db.engine.connection import Database
     from db.queue.tags import NameAndTags
-    from lumos_queue.settings import Settings
+    from lumos_queue.deployment.deployment import Deployment
 
 
-def submit_derived(
-    settings: Settings,
-    request: ContinuationRequest,
-    make: Make,
-    *,
-    name_and_tags: NameAndTags,
-    scheduling: Scheduling,
-    again: bool,
-    follow: bool,
-) -> tuple[dict[str, Any], dict[str, str], int]:
-    """Derive the datasets and submit an evaluation of each.
-
-    Return the numbers of selected and excluded episodes, the jobs' ids by dataset, and the exit code. Raises SpecError
-    for wrong options, before anything is stored.
-    """
+def choose_episodes(database: Database, request: ContinuationRequest, make: Make) -> DerivedDatasets:
+    """Derive datasets from the episodes that the request chooses. Raises SpecError for wrong options."""
     check_request(request)
     if not request.where.strip():
         raise SpecError("No episodes are chosen: give --where, e.g. --where 'job=k3f9a2cd score<1'.")
     get_framing(request.framing)
     if request.samples > 1 and request.temperature == 0:
         raise SpecError("Greedy samples are all equal: give --temperature above 0, or --samples 1.")
-    with database(settings) as job_database:
-        derivation = derive(stream_episodes(job_database, read_where(job_database, request.where)), make)
+    derivation = derive(stream_episodes(database, read_where(database, request.where)), make)
     check_at_limit(request.at_limit, derivation.formulation, derivation.benchmark)
+    return derivation
+
+
+def submit_derived(
+    deployment: Deployment,
+    request: ContinuationRequest,
+    derivation: DerivedDatasets,
+    *,
+    name_and_tags: NameAndTags,
+    scheduling: Scheduling,
+    again: bool,
+    follow: bool,
+) -> tuple[dict[str, Any], dict[str, str], int]:
+    """Submit an evaluation of each derived dataset.
+
+    Return the numbers of selected and excluded episodes, the jobs' ids by dataset, and the exit code. Raises SpecError
+    for wrong options, before anything is stored.
+    """
     sampling = Sampling(request.temperature, request.top_p, request.max_tokens)
     roles = _roles(request, derivation.formulation) | other_roles(request.roles, derivation.benchmark.domain, {})
     tools = DOMAINS.load(derivation.benchmark.domain).prepare_tools(parse_pairs("--tool", request.tools))
     domain = derivation.benchmark.domain
     roles |= DOMAINS.load(domain).model_addresses(tools)
-    agent = make_agent(roles, domain, sampling, request.max_subgoals, request.framing, settings, output.say)
+    agent = make_agent(roles, domain, sampling, request.max_subgoals, request.framing, deployment.settings, output.say)
     agent = replace(agent, tools=tools, answer_by=answer_by(derivation.benchmark), at_limit=request.at_limit)
     agent = sample_roles(agent, derivation.formulation)
     selection = {"episodes": derivation.episodes, "left_out": dict(derivation.left_out)}
@@ -78,7 +82,7 @@ def submit_derived(
             definition=derivation.definition,
         )
         jobs[name], exit_code = submit_and_run(
-            settings,
+            deployment,
             Evaluate(infer),
             rows,
             name_and_tags=name_and_tags,
@@ -87,7 +91,7 @@ def submit_derived(
             follow=follow,
         )
         if exit_code == Exit.INCOMPLETE and follow:
-            check_completeness(settings, jobs[name])
+            check_completeness(deployment, jobs[name])
         code = code or exit_code
         output.say(f"{f'gold {name}: ' if name else ''}job {jobs[name]}, {len(rows.tasks)} tasks")
     return selection, jobs, code

@@ -49,11 +49,11 @@ def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
 
 
 def _check_database(settings: Settings) -> Iterator[Finding]:
-    from db.engine.connection import open_database
     from db.engine.errors import reason
     from db.engine.migrate import current, head
     from db.engine.server_needs import check_may_create
     from db.queue.sessions import live_sessions
+    from lumos_queue.deployment.deployment import Deployment
 
     url = settings.database
     public_url = hide_secrets(url)
@@ -64,8 +64,9 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
         if not Path(path).exists():
             yield Finding("database", None, f"{public_url}: will be created by the first job")
             return
+    deployment = Deployment(settings)
     try:
-        database = open_database(url, settings.lease_seconds)
+        database = deployment.open_at_any_revision()
     except LumosError as error:
         yield Finding("database", False, f"{public_url}: {reason(error)}")
         return
@@ -84,7 +85,7 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
         )
         if fine:
             with database.engine.connect() as connection:
-                live_workers = live_sessions(connection, settings.lease_seconds)
+                live_workers = live_sessions(connection, deployment.lease)
             names = ", ".join(f"{session.host}:{session.pid}" for session in live_workers[:8])
             is_missing = settings.broker_url and not live_workers
             yield Finding(
@@ -98,13 +99,13 @@ def _check_database(settings: Settings) -> Iterator[Finding]:
                 ),
             )
     finally:
-        database.close()
+        deployment.close()
 
 
 def recount_jobs(settings: Settings, repair: bool) -> Iterator[Finding]:
     """Compare the stored sums of every job with its rows. With `repair`, correct the sums of jobs that do not run."""
     from db.queue import recount
-    from lumos_queue.submission.database import database
+    from lumos_queue.deployment.database import database
 
     jobs = wrong_jobs = 0
     with database(settings) as job_database:

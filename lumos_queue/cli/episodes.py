@@ -35,9 +35,9 @@ def episodes(
     from db.queries.filters import Filter, term
     from db.queries.jobs import get_job
     from db.queries.text_search import find_page
+    from lumos_queue.deployment.database import database
     from lumos_queue.reports.episode_list import describe_episode
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.submission.filters import read_where
 
     with database(read_settings()) as job_database:

@@ -15,8 +15,10 @@ from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.requests.option import Entrance
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from db.queue.tags import NameAndTags
-    from lumos_queue.settings import Settings
+    from lumos_queue.deployment.deployment import Deployment
     from lumos_queue.submission.rerun import Repeat
 
 
@@ -46,19 +48,19 @@ def rerun(
     JOB is an evaluation or an inference. Its rows are in the database, so no file is needed. Options that you leave out
     keep their values in JOB.
     """
-    from lumos_queue.settings import read_settings
+    from lumos_queue.cli.deployment import open_deployment
     from lumos_queue.submission.request_options import unescape_stops
     from lumos_queue.submission.rerun import make_rerun
     from lumos_queue.submission.tags import read_name_and_tags
 
     changes = replace(request, stop=unescape_stops(request.stop))
-    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
+    deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
     scheduling = Scheduling(priority, concurrency)
 
-    def make(database: Any, row: Any) -> Repeat:
-        return make_rerun(database, settings, row, changes, names, where, scheduling, output.say)
+    def make(row: Any) -> Repeat:
+        return make_rerun(deployment, row, changes, names, where, scheduling, output.say)
 
-    store_and_run(settings, job, make, name_and_tags, again or not (names or where), follow)
+    store_and_run(deployment, job, make, name_and_tags, again or not (names or where), follow)
 
 
 @takes_changes(InferenceRequest, Entrance.EXTEND)
@@ -80,36 +82,39 @@ def extend(
     The new job adopts the finished episodes of JOB, and makes none of their calls again. `lumos evaluate` with the same
     --limit and --samples would submit the same job.
     """
-    from lumos_queue.settings import read_settings
+    from lumos_queue.cli.deployment import open_deployment
     from lumos_queue.submission.extend import make_extension
     from lumos_queue.submission.tags import read_name_and_tags
 
-    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
+    deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
     scheduling = Scheduling(priority, concurrency)
 
-    def make(database: Any, row: Any) -> Repeat:
-        return make_extension(database, settings, row, request, names, scheduling, output.say)
+    def make(row: Any) -> Repeat:
+        return make_extension(deployment, row, request, names, scheduling, output.say)
 
-    store_and_run(settings, job, make, name_and_tags, again, follow)
+    store_and_run(deployment, job, make, name_and_tags, again, follow)
 
 
 def store_and_run(
-    settings: Settings, job: str, make: Any, name_and_tags: NameAndTags, again: bool, follow: bool
+    deployment: Deployment,
+    job: str,
+    make: Callable[[Any], Repeat],
+    name_and_tags: NameAndTags,
+    again: bool,
+    follow: bool,
 ) -> None:
     """Store the job that `make` returns for the row of `job`, run or queue it, and print its report or its id."""
     from db.queries.jobs import get_job
     from lumos_queue.cli.run import run_or_follow
     from lumos_queue.cli.submit import finish
-    from lumos_queue.submission.database import database
 
-    follow = follow or not settings.broker_url
-    with database(settings) as job_database:
-        with job_database.engine.connect() as connection:
-            row = get_job(connection, job)
-        repeat = make(job_database, row).with_name_and_tags(name_and_tags)
-        identifier, new = repeat.create(job_database, again)
-        with job_database.engine.connect() as connection:
-            row = get_job(connection, identifier)
+    follow = follow or not deployment.broker
+    with deployment.database.engine.connect() as connection:
+        row = get_job(connection, job)
+    repeat = make(row).with_name_and_tags(name_and_tags)
+    identifier, new = repeat.create(deployment.database, again)
+    with deployment.database.engine.connect() as connection:
+        row = get_job(connection, identifier)
     if new and repeat.message:
         output.say(repeat.message)
-    finish(settings, identifier, run_or_follow(settings, row, new, name_and_tags, follow), follow)
+    finish(deployment, identifier, run_or_follow(deployment, row, new, name_and_tags, follow), follow)

@@ -15,6 +15,7 @@ def choose_jobs(database: Database, settings: Settings, names: Sequence[str], wh
 
     Raises SpecError for names together with a filter, and if no job matches.
     """
+    from db.engine.lease import Lease
     from db.queries.jobs import get_job
     from lumos_queue.errors import SpecError
     from lumos_queue.reports.job_list import find_jobs
@@ -26,7 +27,7 @@ def choose_jobs(database: Database, settings: Settings, names: Sequence[str], wh
     with database.engine.connect() as connection:
         if not where:
             return list(dict.fromkeys(get_job(connection, job).id for job in names))
-        job_ids = find_jobs(connection, condition, settings.lease_seconds)[::-1]
+        job_ids = find_jobs(connection, condition, Lease(settings.lease_seconds))[::-1]
     if not job_ids:
         raise SpecError(f"No job matches {condition}. List them with: lumos jobs")
     return job_ids

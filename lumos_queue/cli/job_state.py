@@ -2,84 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from db.kinds.states import OPEN, JobState
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.cli.deployment import open_deployment
 from lumos_queue.cli.submit import finish
 
+if TYPE_CHECKING:
+    from lumos_queue.deployment.deployment import Deployment
 
-def _change(job: str, change: str) -> tuple[Any, Any]:
-    """Call the function of db.queue.job_changes named `change`. Return the settings and the job's new row."""
+
+def _change(deployment: Deployment, job: str, change: str) -> Any:
+    """Call the function of db.queue.job_changes named `change`. Return the job's new row."""
     import db.queries.jobs
     import db.queue.job_changes
-    from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
-    settings = read_settings()
-    with database(settings) as job_database:
-        with job_database.engine.connect() as connection:
-            row = db.queries.jobs.get_job(connection, job, allow_damaged=True)
-        getattr(db.queue.job_changes, change)(job_database, row.id)
-        with job_database.engine.connect() as connection:
-            return settings, db.queries.jobs.get_job(connection, row.id, allow_damaged=True)
+    job_database = deployment.database
+    with job_database.engine.connect() as connection:
+        row = db.queries.jobs.get_job(connection, job, allow_damaged=True)
+    getattr(db.queue.job_changes, change)(job_database, row.id)
+    with job_database.engine.connect() as connection:
+        return db.queries.jobs.get_job(connection, row.id, allow_damaged=True)
 
 
-def _requeue(job: str, only: str) -> tuple[Any, Any]:
-    """Retry the items that ended with failures of the class `only`. Return the settings and the job's new row."""
+def _requeue(deployment: Deployment, job: str, only: str) -> Any:
+    """Retry the items that ended with failures of the class `only`. Return the job's new row."""
     from db.kinds.failure_classes import FailureClass
     from db.queries.jobs import get_job
     from db.transfer.requeue import requeue
     from lumos_queue.errors import unknown
-    from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     if only not in tuple(FailureClass):
         raise unknown("class of failures", only[:80], FailureClass)
-    settings = read_settings()
-    with database(settings) as job_database:
-        with job_database.engine.connect() as connection:
-            row = get_job(connection, job)
-        count = requeue(job_database, row.id, FailureClass(only))
-        output.say(f"{count:,} item{'s' * (count > 1)} of job {row.id} {'are' if count > 1 else 'is'} pending again")
-        with job_database.engine.connect() as connection:
-            return settings, get_job(connection, row.id)
+    job_database = deployment.database
+    with job_database.engine.connect() as connection:
+        row = get_job(connection, job)
+    count = requeue(job_database, row.id, FailureClass(only))
+    output.say(f"{count:,} item{'s' * (count > 1)} of job {row.id} {'are' if count > 1 else 'is'} pending again")
+    with job_database.engine.connect() as connection:
+        return get_job(connection, row.id)
 
 
-def _prepare_resume(job: str, accept_plugin: bool) -> list[dict[str, str]]:
+def _prepare_resume(deployment: Deployment, job: str, accept_plugin: bool) -> list[dict[str, str]]:
     """Return the installed plug-ins that a job will use from now on; [] without `accept_plugin`.
 
     Raises SpecError if the job cannot continue on this machine.
     """
     from db.queries.jobs import get_job
     from lumos_queue.jobs.plugins import plugins_as_json, plugins_of
-    from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.submission.resume import check_resume
 
-    settings = read_settings()
-    with database(settings) as job_database, job_database.engine.connect() as connection:
+    with deployment.database.engine.connect() as connection:
         row = get_job(connection, job)
         if accept_plugin:
             return plugins_as_json(plugins_of(row))
-        check_resume(connection, settings, row)
+        check_resume(connection, deployment.settings, row)
         return []
 
 
-def _accept_plugins(settings: Any, job: str, plugins: list[dict[str, str]]) -> Any:
+def _accept_plugins(deployment: Deployment, job: str, plugins: list[dict[str, str]]) -> Any:
     """Record these plug-ins as those that an unfinished job needs. Return the job's new row."""
     from db.queries.jobs import get_job
     from db.queue.plugins import accept_plugins
-    from lumos_queue.submission.database import database
 
-    with database(settings) as job_database:
-        names = ", ".join(dict.fromkeys(accept_plugins(job_database, job, plugins, settings.user)))
-        output.say(f"job {job} {f'continues with other code: {names}' if names else 'has the plug-ins that are here'}")
-        with job_database.engine.connect() as connection:
-            return get_job(connection, job)
+    job_database = deployment.database
+    names = ", ".join(dict.fromkeys(accept_plugins(job_database, job, plugins, deployment.settings.user)))
+    output.say(f"job {job} {f'continues with other code: {names}' if names else 'has the plug-ins that are here'}")
+    with job_database.engine.connect() as connection:
+        return get_job(connection, job)
 
 
 def cancel(job: opt.JobId, json: opt.Json = False) -> None:
@@ -88,10 +82,10 @@ def cancel(job: opt.JobId, json: opt.Json = False) -> None:
     Its stored episodes are kept.
     """
     from db.queries.jobs import find_job
-    from lumos_queue.submission.database import database
 
-    settings, row = _change(job, "cancel")
-    with database(settings) as job_database, job_database.engine.connect() as connection:
+    deployment = open_deployment()
+    row = _change(deployment, job, "cancel")
+    with deployment.database.engine.connect() as connection:
         awaited_job = find_job(connection, row.awaits) if row.awaits else None
     if awaited_job and awaited_job.state in OPEN:
         output.say(
@@ -108,7 +102,7 @@ def pause(job: opt.JobId, json: opt.Json = False) -> None:
 
     Items in flight keep their recorded steps. Continue with: lumos resume JOB
     """
-    _, row = _change(job, "pause")
+    row = _change(open_deployment(), job, "pause")
     output.result(
         {"job": row.id, "state": row.state}, lambda value: output.show(f"job {value['job']} is {value['state']}")
     )
@@ -142,15 +136,16 @@ def resume(
     """
     from lumos_queue.cli.run import run_stored
 
-    plugins = _prepare_resume(job, accept_plugin)
-    settings, row = _requeue(job, only) if only else _change(job, "resume")
+    deployment = open_deployment()
+    plugins = _prepare_resume(deployment, job, accept_plugin)
+    row = _requeue(deployment, job, only) if only else _change(deployment, job, "resume")
     if row.state == JobState.DONE:
         output.say(f"job {row.id} is done: no item is left to run")
-        finish(settings, row.id, 0, True)
+        finish(deployment, row.id, 0, True)
     elif accept_plugin:  # a job that is done keeps the code that ran its episodes
-        row = _accept_plugins(settings, row.id, plugins)
-    follow = follow or not settings.broker_url
-    finish(settings, row.id, run_stored(settings, row, follow), follow)
+        row = _accept_plugins(deployment, row.id, plugins)
+    follow = follow or not deployment.broker
+    finish(deployment, row.id, run_stored(deployment, row, follow), follow)
 
 
 def rm(
@@ -171,8 +166,8 @@ def rm(
     """
     from db.queue.job_changes import check_removable, remove
     from lumos_queue.cli.removal import describe_removal, find_whole, is_agreed
+    from lumos_queue.deployment.database import database
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     with database(read_settings()) as job_database:
         with job_database.engine.connect() as connection:

@@ -11,14 +11,15 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli import report_files as files
+from lumos_queue.cli.deployment import open_deployment
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.submission.requests.option import MAX_INTEGER
 
 if TYPE_CHECKING:
-    from lumos_queue.settings import Settings
+    from lumos_queue.deployment.deployment import Deployment
 
 
-def show_reports(settings: Settings, jobs: list[str], by: Sequence[str] = ()) -> Exit:
+def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = ()) -> Exit:
     """Print the reports of jobs, with scores by fields `by`. Return INCOMPLETE if a job ended incomplete, else FINE."""
     from db.queries.job_endpoints import load_served_models
     from db.queries.jobs import get_job
@@ -27,12 +28,11 @@ def show_reports(settings: Settings, jobs: list[str], by: Sequence[str] = ()) ->
     from lumos_queue.reports.differences import differences
     from lumos_queue.reports.real_state import real_states
     from lumos_queue.reports.report import make_report
-    from lumos_queue.submission.database import database
 
-    with database(settings) as job_database, job_database.engine.connect() as connection:
+    with deployment.database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
         differ = differences(rows, load_served_models(connection, [row.id for row in rows]))
-        states = real_states(connection, rows, settings.lease_seconds)
+        states = real_states(connection, rows, deployment.lease)
         reports = [
             make_report(connection, row, by)
             | {"name": row.name, "differs": difference, "real_state": str(states[row.id].state)}
@@ -55,17 +55,14 @@ def jobs(
     from db.queue.sessions import live_sessions, traffic_of
     from lumos_queue.cli.job_list import print_jobs, print_traffic
     from lumos_queue.reports.job_list import list_jobs
-    from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.submission.filters import read_job_where
     from lumos_queue.util.sanitize import storable
 
-    settings = read_settings()
-    with database(settings) as job_database:
-        condition = read_job_where(job_database, where)
-        with job_database.engine.connect() as connection:
-            matches, has_more = list_jobs(connection, condition, limit, settings.lease_seconds, storable(before)[0])
-            traffic = traffic_of(live_sessions(connection, settings.lease_seconds))
+    deployment = open_deployment()
+    condition = read_job_where(deployment.database, where)
+    with deployment.database.engine.connect() as connection:
+        matches, has_more = list_jobs(connection, condition, limit, deployment.lease, storable(before)[0])
+        traffic = traffic_of(live_sessions(connection, deployment.lease))
     if output.as_json:
         endpoints = [{"url": url, **use._asdict()} for url, use in traffic.items()]
         output.emit({"jobs": matches, "more": has_more, "endpoints": endpoints})
@@ -82,8 +79,6 @@ def job(job: opt.JobId, json: opt.Json = False) -> None:
     from db.queue.tags import tags_of
     from lumos_queue.cli.job_tables import SETTINGS, print_job
     from lumos_queue.reports.real_state import real_states
-    from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     names = (
         *SETTINGS,
@@ -97,10 +92,10 @@ def job(job: opt.JobId, json: opt.Json = False) -> None:
         "finished_at",
         "spec",
     )
-    settings = read_settings()
-    with database(settings) as job_database, job_database.engine.connect() as connection:
+    deployment = open_deployment()
+    with deployment.database.engine.connect() as connection:
         row = get_job(connection, job)
-        real_state = real_states(connection, [row], settings.lease_seconds)[row.id]
+        real_state = real_states(connection, [row], deployment.lease)[row.id]
         summary = (
             {"job": row.id}
             | {name: getattr(row, name) for name in names}
@@ -145,20 +140,17 @@ def report(
     """
     from lumos_queue.cli.job_selection import choose_jobs
     from lumos_queue.errors import SpecError
-    from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     prices = files.prices_of(price_prompt, price_completion)
-    settings, names = read_settings(), list(jobs or ())
+    deployment, names = open_deployment(), list(jobs or ())
     if where or not names:
-        with database(settings) as job_database:
-            names = choose_jobs(job_database, settings, names, where)
+        names = choose_jobs(deployment.database, deployment.settings, names, where)
     if not names:
         raise SpecError("No job is chosen: name one, lumos report JOB, or give --where. List them with: lumos jobs")
     if html is None and md is None:
         files.require_no_prices(prices)
-        raise typer.Exit(show_reports(settings, names, by))
-    raise typer.Exit(files.write_reports(settings, names, html, md, prices, by))
+        raise typer.Exit(show_reports(deployment, names, by))
+    raise typer.Exit(files.write_reports(deployment.settings, names, html, md, prices, by))
 
 
 def show(
@@ -184,10 +176,10 @@ def show(
     from db.queries.trajectory import get_trajectory
     from lumos_queue.cli.pictures import save_pictures
     from lumos_queue.cli.trajectory import print_trajectory
+    from lumos_queue.deployment.database import database
     from lumos_queue.reports.pictures import list_pictures
     from lumos_queue.reports.trajectory import labels_as_json, trajectory_as_json
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.util.launch_folder import from_launch
 
     name, number = split_name(episode)

@@ -11,8 +11,8 @@ from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.submission.requests.judging import JudgingRequest
 
 if TYPE_CHECKING:
+    from db.engine.connection import Database
     from lumos_queue.rollouts.judged_rows import JudgedRows
-    from lumos_queue.settings import Settings
 
 
 @takes_request(JudgingRequest)
@@ -34,22 +34,22 @@ def judge(
     win rates are counted by two rules from the same votes: tooleval, as ToolEval's code counts, and ours. A run without
     a result counts as failed.
     """
+    from lumos_queue.cli.deployment import open_deployment
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.formulations.defaults import RUN_JUDGE
     from lumos_queue.jobs.evaluate import Evaluate
     from lumos_queue.jobs.infer import Infer
-    from lumos_queue.settings import read_settings
     from lumos_queue.submission.judging_request import make_voting_agent
     from lumos_queue.submission.tags import read_name_and_tags
 
-    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
-    agent = make_voting_agent(request, settings, output.say)
-    runs = _read(settings, request)
+    deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
+    agent = make_voting_agent(request, deployment.settings, output.say)
+    runs = _read(deployment.database, request)
     _print_warnings(runs, request.votes)
     rows = runs.rows
     infer = Infer(rows.benchmark.name, rows.digest, rows.split, RUN_JUDGE, agent, seed=request.seed)
     submit_and_finish(
-        settings,
+        deployment,
         Evaluate(infer),
         rows,
         name_and_tags=name_and_tags,
@@ -59,16 +59,14 @@ def judge(
     )
 
 
-def _read(settings: Settings, request: JudgingRequest) -> JudgedRows:
+def _read(database: Database, request: JudgingRequest) -> JudgedRows:
     from db.queries.jobs import get_job
     from lumos_queue.rollouts.judged_rows import build_judged_rows
-    from lumos_queue.submission.database import database
 
-    with database(settings) as job_database:
-        with job_database.engine.connect() as connection:
-            judged_job = get_job(connection, request.job)
-            other_job = get_job(connection, request.against) if request.against else None
-        return build_judged_rows(job_database, judged_job, other_job)
+    with database.engine.connect() as connection:
+        judged_job = get_job(connection, request.job)
+        other_job = get_job(connection, request.against) if request.against else None
+    return build_judged_rows(database, judged_job, other_job)
 
 
 def _print_warnings(runs: JudgedRows, votes: int) -> None:

@@ -26,25 +26,29 @@ def judge_answers(
     Raises SpecError for options that cannot be used, and for a job whose answers cannot be judged.
     """
     from db.queries.jobs import get_job
+    from lumos_queue.cli.deployment import open_deployment
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.formulations.defaults import ANSWER_GRADER
     from lumos_queue.jobs.evaluate import Evaluate
     from lumos_queue.jobs.infer import Infer
     from lumos_queue.rollouts.graded_rows import SCORER, build_graded_rows
-    from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.submission.judging_request import make_grading_agent
 
-    settings, judge = read_settings(), options.define(SCORER)
+    deployment, judge = open_deployment(), options.define(SCORER)
     assert judge is not None  # SCORER always has a judge
-    agent = make_grading_agent(request, options, judge, settings, output.say)
-    with database(settings) as job_database:
-        with job_database.engine.connect() as connection:
-            row = get_job(connection, request.job)
-        rows, definition = build_graded_rows(job_database, row, judge)
+    agent = make_grading_agent(request, options, judge, deployment.settings, output.say)
+    with deployment.database.engine.connect() as connection:
+        row = get_job(connection, request.job)
+    rows, definition = build_graded_rows(deployment.database, row, judge)
     infer = Infer(
         definition.name, rows.digest, rows.split, ANSWER_GRADER, agent, seed=request.seed, definition=definition
     )
     submit_and_finish(
-        settings, Evaluate(infer), rows, name_and_tags=name_and_tags, scheduling=scheduling, again=again, follow=follow
+        deployment,
+        Evaluate(infer),
+        rows,
+        name_and_tags=name_and_tags,
+        scheduling=scheduling,
+        again=again,
+        follow=follow,
     )

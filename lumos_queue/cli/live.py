@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from db.engine.connection import Connection, Database
+from db.engine.lease import Lease
 from db.kinds.pools import describe_lack
 from db.kinds.states import OPEN, UNFINISHED, ItemState, JobState
 from db.queries.jobs import get_job
@@ -129,12 +130,12 @@ class Progress:
         """Return the reason why no live worker can run the job, or '' if a worker can or does."""
         if job.state not in OPEN:
             return ""
-        lack = describe_lack(live_sessions(connection, self.settings.lease_seconds), job.pool)
+        lack = describe_lack(live_sessions(connection, Lease(self.settings.lease_seconds)), job.pool)
         return "" if lack and any(job.id in job_ids for job_ids in jobs_held(connection).values()) else lack
 
     def _describe_traffic(self, connection: Connection) -> list[str]:
         """Return a line about the traffic of each endpoint that has requests in flight."""
-        traffic = traffic_of(live_sessions(connection, self.settings.lease_seconds))
+        traffic = traffic_of(live_sessions(connection, Lease(self.settings.lease_seconds)))
         return [f"{url}: {use.describe()}" for url, use in traffic.items() if use.in_flight]
 
     def _notice_a_stall(self, connection: Connection, figures: JobFigures, completed: tuple[int, int | None]) -> None:
@@ -146,7 +147,7 @@ class Progress:
             self._last_progress = time.monotonic()
         elif time.monotonic() - self._last_progress > STALL_SECONDS and job.state in OPEN:
             self._last_progress = time.monotonic()
-            worker_count = len(live_sessions(connection, self.settings.lease_seconds))
+            worker_count = len(live_sessions(connection, Lease(self.settings.lease_seconds)))
             cause = "no worker is alive. Start one with: lumos worker"
             if worker_count:
                 causes = [f"{worker_count} worker{'s' * (worker_count > 1)} alive", *self._describe_traffic(connection)]

@@ -13,19 +13,14 @@ from lumos_queue.cli import output
 
 def db_upgrade(json: opt.Json = False) -> None:
     """Migrate the database's tables to this version of the code."""
-    from db.engine.connection import open_database
     from db.engine.migrate import current, head, upgrade
-    from lumos_queue.settings import read_settings
+    from lumos_queue.cli.deployment import open_deployment
 
-    settings = read_settings()
-    database = open_database(settings.database, settings.lease_seconds)
-    try:
-        former_revision = current(database)
-        if former_revision is None or former_revision < head():
-            upgrade(database)
-        revisions = {"before": former_revision, "revision": current(database)}
-    finally:
-        database.close()
+    database = open_deployment().open_at_any_revision()
+    former_revision = current(database)
+    if former_revision is None or former_revision < head():
+        upgrade(database)
+    revisions = {"before": former_revision, "revision": current(database)}
     output.result(revisions, lambda value: output.show(f"the database is at revision {value['revision']}"))
 
 
@@ -38,8 +33,8 @@ def db_backup(
     A plain copy of the file can lose writes.
     """
     from db.engine.backup import backup
+    from lumos_queue.deployment.database import database
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     with database(read_settings()) as job_database:
         size = backup(job_database, file)

@@ -23,8 +23,8 @@ def models_list(json: opt.Json = False) -> None:
     """List the models, the newest first."""
     from db.queue.training_steps import list_models
     from lumos_queue.cli.model_tables import print_models
+    from lumos_queue.deployment.database import database
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     with database(read_settings()) as job_database, job_database.engine.connect() as connection:
         models = [_as_json(row) for row in list_models(connection)]
@@ -38,9 +38,9 @@ def models_show(model: Model, json: opt.Json = False) -> None:
     """
     from db.queue.training_steps import find_models, list_models, summarize_fits
     from lumos_queue.cli.model_tables import print_model
+    from lumos_queue.deployment.database import database
     from lumos_queue.models.file_states import state_of_files
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     with database(read_settings()) as job_database, job_database.engine.connect() as connection:
         row = _require_single(find_models(connection, model), model)
@@ -69,10 +69,10 @@ def models_rm(
     import shutil
 
     from db.queue.training_steps import find_models, list_models, remove_models
+    from lumos_queue.deployment.database import database
     from lumos_queue.errors import SpecError
     from lumos_queue.models.file_states import CHANGED, PRESENT, state_of_files
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.util.launch_folder import from_launch
 
     with database(read_settings()) as job_database:

@@ -53,9 +53,10 @@ def papers(
     """
     with import_libraries():
         from lumos_queue.cli.paper_tables import print_tables
-    from lumos_queue.settings import read_settings
+    from lumos_queue.cli.deployment import open_deployment
 
-    settings = read_settings()
+    deployment = open_deployment()
+    settings = deployment.settings
     if not run:
         tables = _read_tables(settings, selection)
         return output.result({"tables": tables}, lambda _: print_tables(tables))
@@ -87,12 +88,12 @@ def papers(
     )
     basis = Basis(sampling=SAMPLING)
     job, rows = with_data(
-        settings, lambda: make_inference_job(JobKind.EVALUATE, request, settings, output.say, basis=basis)
+        deployment.settings, lambda: make_inference_job(JobKind.EVALUATE, request, deployment, output.say, basis=basis)
     )
     assert rows is not None
     check_rows(row, rows, published)
     submit_and_finish(
-        settings,
+        deployment,
         job,
         rows,
         name_and_tags=name_and_tags,
@@ -121,7 +122,7 @@ def _read_tables(settings: Settings, selection: str) -> list[dict[str, Any]]:
 
     with import_libraries():
         from lumos_queue.papers.comparison import KEYS, papers_tables
-    from lumos_queue.submission.database import database
+    from lumos_queue.deployment.database import database
 
     key, _, row = selection.partition("/")
     keys = [key] if key else KEYS

@@ -48,10 +48,10 @@ def write_reports(
     with import_libraries():
         from lumos_queue.pages.compose import read_page
         from lumos_queue.pages.fit import write_small
+    from lumos_queue.deployment.database import database
     from lumos_queue.pages.html import render_html
     from lumos_queue.pages.markdown import render_markdown
     from lumos_queue.reports.completeness import remark
-    from lumos_queue.submission.database import database
     from lumos_queue.util.launch_folder import from_launch
     from lumos_queue.util.new_file import require_new, write_new
 

@@ -80,9 +80,9 @@ def rollouts_report(
     A subgoal is judged by the gold values, else by the results of the rollouts that start from it.
     """
     from lumos_queue.builds.lines import new_lines
+    from lumos_queue.deployment.database import database
     from lumos_queue.rollouts.report import report_rollouts
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     with database(read_settings()) as job_database, new_lines(out) as write:
         report = report_rollouts(job_database, job, threshold, write, allow_test)
@@ -132,9 +132,9 @@ def blame_report(
     The answer is planner, grounder, both or neither, for each failed episode of the two jobs.
     """
     from lumos_queue.builds.lines import new_lines
+    from lumos_queue.deployment.database import database
     from lumos_queue.rollouts.blame_report import report_blame
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     with database(read_settings()) as job_database, new_lines(pairs) as write_pair, new_lines(labels) as write_labels:
         report = report_blame(job_database, jobs, threshold, write_pair, write_labels, allow_test)
@@ -175,13 +175,14 @@ def _submit(
     follow: bool,
     read_command: str,
 ) -> None:
-    from lumos_queue.cli.derived_jobs import submit_derived
-    from lumos_queue.settings import read_settings
+    from lumos_queue.cli.deployment import open_deployment
+    from lumos_queue.cli.derived_jobs import choose_episodes, submit_derived
 
-    settings = read_settings()
-    follow = follow or not settings.broker_url
+    deployment = open_deployment()
+    follow = follow or not deployment.broker
+    derivation = choose_episodes(deployment.database, request, make)
     selection, jobs, code = submit_derived(
-        settings, request, make, name_and_tags=name_and_tags, scheduling=scheduling, again=again, follow=follow
+        deployment, request, derivation, name_and_tags=name_and_tags, scheduling=scheduling, again=again, follow=follow
     )
     names = list(jobs.values())
 

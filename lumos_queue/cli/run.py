@@ -16,12 +16,11 @@ from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.cli.live import Progress
 from lumos_queue.cli.plan_prompt import ask_for_approval, may_ask, print_how_to_approve
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
 from lumos_queue.reports.completeness import completeness, remark
-from lumos_queue.settings import Settings
-from lumos_queue.submission.database import database
 from lumos_queue.submission.store import Rows
 from lumos_queue.util.plugins import TRUSTED
 from workers.embedded_run import EmbeddedRun
@@ -31,7 +30,7 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def submit_and_run(
-    settings: Settings,
+    deployment: Deployment,
     job: Job,
     rows: Rows | None,
     *,
@@ -44,7 +43,7 @@ def submit_and_run(
 ) -> tuple[str, int]:
     """Store the job and run or follow it. Return its id and the exit code. Remarks go to standard error."""
     row, new = store_job(
-        settings,
+        deployment,
         job,
         rows,
         output.say,
@@ -53,23 +52,23 @@ def submit_and_run(
         scheduling=scheduling,
         again=again,
     )
-    return row.id, run_or_follow(settings, row, new or not report_existing, name_and_tags or UNNAMED, follow)
+    return row.id, run_or_follow(deployment, row, new or not report_existing, name_and_tags or UNNAMED, follow)
 
 
-def run_or_follow(settings: Settings, row: Any, new: bool, name_and_tags: NameAndTags, follow: bool) -> int:
+def run_or_follow(deployment: Deployment, row: Any, new: bool, name_and_tags: NameAndTags, follow: bool) -> int:
     """Run or follow the job of `row`, unless it has stopped. Return the exit code. `new`: it was just stored."""
     if not new:
         output.say(f"job {row.id} is the same request and is {row.state}: it is shown instead (--again runs a new job)")
-        if text := _keeps_name(settings, row, name_and_tags):
+        if text := _keeps_name(deployment, row, name_and_tags):
             output.say(text)
     if row.state in STOPPED:
-        return check_completeness(settings, row.id, silent=follow)
-    return run_stored(settings, row, follow)
+        return check_completeness(deployment, row.id, silent=follow)
+    return run_stored(deployment, row, follow)
 
 
-def _keeps_name(settings: Settings, row: Any, name_and_tags: NameAndTags) -> str:
+def _keeps_name(deployment: Deployment, row: Any, name_and_tags: NameAndTags) -> str:
     """Return a remark if the name or tags of an existing job differ from those of this request; else ''."""
-    with database(settings) as job_database, job_database.engine.connect() as connection:
+    with deployment.database.engine.connect() as connection:
         tags = tags_of(connection, [row.id]).get(row.id, {})
     changes = [f"--name {quote(name_and_tags.name)}"] if name_and_tags.name and name_and_tags.name != row.name else []
     changes += [quote(f"{key}={value}") for key, value in name_and_tags.tags.items() if tags.get(key) != value]
@@ -78,9 +77,9 @@ def _keeps_name(settings: Settings, row: Any, name_and_tags: NameAndTags) -> str
     return f"job {row.id} keeps its name and tags. To change them: lumos tag {row.id} {' '.join(changes)}"
 
 
-def check_completeness(settings: Settings, job: str, silent: bool = False) -> Exit:
+def check_completeness(deployment: Deployment, job: str, silent: bool = False) -> Exit:
     """Return the exit code of a stopped job. Print how to continue it, unless `silent` because a report follows."""
-    with database(settings) as job_database, job_database.engine.connect() as connection:
+    with deployment.database.engine.connect() as connection:
         row = get_job(connection, job)
         state = completeness(row, progress(connection, job), count_endings(connection, job))
     if (text := remark(state)) and not silent:
@@ -88,38 +87,38 @@ def check_completeness(settings: Settings, job: str, silent: bool = False) -> Ex
     return Exit.INCOMPLETE if text else Exit.FINE
 
 
-def run_stored(settings: Settings, row: Any, follow: bool) -> Exit:
+def run_stored(deployment: Deployment, row: Any, follow: bool) -> Exit:
     """Run the job of `row` in this process, or notify the workers if there is a broker. Return the exit code."""
     job = row.id
-    if not settings.broker_url:
+    if not deployment.broker:
         check_plugins(row)
-        return _run_here(settings, job)
+        return _run_here(deployment, job)
     from workers.notify import notify_workers
 
-    if not notify_workers(settings, row.kind, job, row.items, row.pool):
+    if not notify_workers(deployment.settings, row.kind, job, row.items, row.pool):
         output.say("the broker does not answer: a dispatcher will find the job without it")
     if not follow:
         output.say(f"job {job} is queued. Watch it with: lumos watch {job}   Read it with: lumos report {job}")
         return Exit.FINE
-    with database(settings) as job_database:
-        code = _watch(Progress(job_database, settings, job), threading.Event(), threading.Event())
-    return code or check_completeness(settings, job, silent=True)
+    code = _watch(Progress(deployment.database, deployment.settings, job), threading.Event(), threading.Event())
+    return code or check_completeness(deployment, job, silent=True)
 
 
-def _run_here(settings: Settings, job: str) -> Exit:
+def _run_here(deployment: Deployment, job: str) -> Exit:
     """Run the job in a thread of this process, while the main thread shows the progress."""
-    run = EmbeddedRun(settings, job)
+    run = EmbeddedRun(deployment, job)
     if run.remark:
         output.say(run.remark)
     # The watchdog covers the last display of progress, so that reads of this thread end with the drain, too.
-    with Watchdog(run.context, run.stop.is_set), database(settings) as job_database:
+    with Watchdog(run.context, run.stop.is_set):
         try:
-            code = _watch(Progress(job_database, settings, job, run.context), run.stop, run.over, run.start().thread)
+            progress_display = Progress(deployment.database, deployment.settings, job, run.context)
+            code = _watch(progress_display, run.stop, run.over, run.start().thread)
         finally:
             run.close()
     if run.failure:
         raise run.failure
-    return code or check_completeness(settings, job, silent=True)
+    return code or check_completeness(deployment, job, silent=True)
 
 
 def _watch(

@@ -45,9 +45,9 @@ def score(
 def _add_scores(job: str, scorer: str) -> None:
     from dataclasses import asdict
 
+    from lumos_queue.deployment.database import database
     from lumos_queue.review.scoring import score_job
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.util.plugins import TRUSTED
 
     settings = read_settings()

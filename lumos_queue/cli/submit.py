@@ -18,13 +18,13 @@ from lumos_queue.submission.requests.inference import InferenceRequest
 
 if TYPE_CHECKING:
     from db.queue.tags import NameAndTags
+    from lumos_queue.deployment.deployment import Deployment
     from lumos_queue.jobs.base import Job
-    from lumos_queue.settings import Settings
     from lumos_queue.submission.store import Rows
 
 
 def submit_and_finish(
-    settings: Settings,
+    deployment: Deployment,
     job: Job,
     rows: Rows | None,
     *,
@@ -37,9 +37,9 @@ def submit_and_finish(
     """Store a job, run or queue it, print its report or its id, and exit. Commands that submit a job end with this."""
     from lumos_queue.cli.run import submit_and_run
 
-    follow = follow or not settings.broker_url
+    follow = follow or not deployment.broker
     identifier, code = submit_and_run(
-        settings,
+        deployment,
         job,
         rows,
         name_and_tags=name_and_tags,
@@ -48,13 +48,13 @@ def submit_and_finish(
         again=again,
         follow=follow,
     )
-    finish(settings, identifier, code, follow)
+    finish(deployment, identifier, code, follow)
 
 
-def finish(settings: Settings, identifier: str, code: int, follow: bool) -> None:
+def finish(deployment: Deployment, identifier: str, code: int, follow: bool) -> None:
     """Print the job's report, or its id alone if the command does not wait for the result, and exit."""
     if follow:
-        report_code = show_reports(settings, [identifier])
+        report_code = show_reports(deployment, [identifier])
         code = code or report_code
     elif output.as_json:
         output.emit({"job": identifier})
@@ -79,16 +79,16 @@ def _inference_command(kind: JobKind, help: str) -> Callable[..., None]:
         json: opt.Json = False,
     ) -> None:
         from lumos_queue.cli.data_offer import with_data
-        from lumos_queue.settings import read_settings
+        from lumos_queue.cli.deployment import open_deployment
         from lumos_queue.submission.job_request import make_inference_job
         from lumos_queue.submission.request_options import unescape_stops
         from lumos_queue.submission.tags import read_name_and_tags
 
-        settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
+        deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
         request = replace(request, stop=unescape_stops(request.stop))
-        job, rows = with_data(settings, lambda: make_inference_job(kind, request, settings, output.say))
+        job, rows = with_data(deployment.settings, lambda: make_inference_job(kind, request, deployment, output.say))
         submit_and_finish(
-            settings,
+            deployment,
             job,
             rows,
             name_and_tags=name_and_tags,

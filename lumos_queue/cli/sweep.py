@@ -14,7 +14,7 @@ from lumos_queue.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
     from db.queue.tags import NameAndTags
-    from lumos_queue.settings import Settings
+    from lumos_queue.deployment.deployment import Deployment
     from lumos_queue.sweeps.carry_out import Submission
 
 RESULT, PLOT = "sweep.json", "sweep.svg"
@@ -34,9 +34,8 @@ def train_sweep(
     intervals, and writes it to --folder as JSON and as a plot. The same command resumes a sweep that was stopped.
     Exit code 3: some model could not be trained or evaluated.
     """
+    from lumos_queue.cli.deployment import open_deployment
     from lumos_queue.cli.sweep_tables import print_sweep
-    from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.sweeps.carry_out import carry_out
     from lumos_queue.sweeps.plan import read_plan
@@ -45,12 +44,12 @@ def train_sweep(
     from lumos_queue.util.regular_file import accept_pipe
 
     accept_pipe(file)
-    settings, plan, name_and_tags = read_settings(), read_plan(file), read_name_and_tags(name, tag)
+    deployment, plan, name_and_tags = open_deployment(), read_plan(file), read_name_and_tags(name, tag)
     folder = folder.resolve()
     fits, sizes = carry_out(
-        plan, data, folder, settings, lambda submissions: _work(settings, submissions, name_and_tags), output.say
+        plan, data, folder, deployment, lambda submissions: _work(deployment, submissions, name_and_tags), output.say
     )
-    with database(settings) as job_database, job_database.engine.connect() as connection:
+    with deployment.database.engine.connect() as connection:
         report = report_sweep(connection, plan, fits, sizes)
     (folder / RESULT).write_text(json_module.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write_plot(report, folder / PLOT)
@@ -58,15 +57,14 @@ def train_sweep(
     raise typer.Exit(Exit.FINE if report["complete"] else Exit.INCOMPLETE)
 
 
-def _work(settings: Settings, submissions: list[Submission], name_and_tags: NameAndTags) -> list[tuple[str, str]]:
+def _work(deployment: Deployment, submissions: list[Submission], name_and_tags: NameAndTags) -> list[tuple[str, str]]:
     """Run the jobs in this process, or queue them for workers and wait. Return each job's id and state."""
     from db.queries.jobs import get_job
     from lumos_queue.cli.run import submit_and_run
-    from lumos_queue.submission.database import database
 
     def submit(submission: Submission, follow: bool) -> str:
         job, code = submit_and_run(
-            settings,
+            deployment,
             submission.job,
             submission.rows,
             name_and_tags=name_and_tags,
@@ -80,9 +78,9 @@ def _work(settings: Settings, submissions: list[Submission], name_and_tags: Name
             raise typer.Exit(code)
         return job
 
-    if settings.broker_url:
+    if deployment.broker:
         for submission in submissions:
             submit(submission, follow=False)
     job_ids = [submit(submission, follow=True) for submission in submissions]
-    with database(settings) as job_database, job_database.engine.connect() as connection:
+    with deployment.database.engine.connect() as connection:
         return [(job, get_job(connection, job).state) for job in job_ids]

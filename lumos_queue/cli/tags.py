@@ -27,8 +27,8 @@ def tag(
     """Change a job's name and tags, or show them."""
     from db.queries.jobs import get_job
     from db.queue.tags import change_tags
+    from lumos_queue.deployment.database import database
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.submission.tags import read_name, read_tags
 
     new_tags, new_name = read_tags(tags), None if name is None else read_name(name)

@@ -29,9 +29,9 @@ def import_toolbench(
     Each file becomes an episode with its tree. Either all files are imported, or none. If two files have the same name,
     all get the names of their folders, too: G1_answer/57_DFS.json, G2_answer/57_DFS.json.
     """
+    from lumos_queue.deployment.database import database
     from lumos_queue.searches.answer_import import import_answer_files
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
     from lumos_queue.submission.tags import read_name_and_tags
 
     licence, name_and_tags = read_licence(licence), read_name_and_tags(name, tag)
@@ -62,9 +62,9 @@ def export_toolbench(
 
     For imported episodes the files are those that were imported, in their folders if two have the same name.
     """
+    from lumos_queue.deployment.database import database
     from lumos_queue.searches.answer_export import export_answer_files
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     with database(read_settings()) as job_database:
         count = export_answer_files(job_database, job, out, format)

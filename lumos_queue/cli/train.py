@@ -15,7 +15,7 @@ from lumos_queue.submission.requests.training import ExpertsRequest, RltfRequest
 
 if TYPE_CHECKING:
     from db.queue.tags import NameAndTags
-    from lumos_queue.settings import Settings
+    from lumos_queue.deployment.deployment import Deployment
     from lumos_queue.training.recipes.base import Recipe
 
 
@@ -31,13 +31,15 @@ def train_sft(
     json: opt.Json = False,
 ) -> None:
     """Train on builds."""
-    from lumos_queue.settings import read_settings
+    from lumos_queue.cli.deployment import open_deployment
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.submission.training_request import make_sft
 
-    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
-    recipe = make_sft(request, settings)
-    _submit(settings, recipe, name_and_tags=name_and_tags, scheduling=Scheduling(priority), again=again, follow=follow)
+    deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
+    recipe = make_sft(request, deployment)
+    _submit(
+        deployment, recipe, name_and_tags=name_and_tags, scheduling=Scheduling(priority), again=again, follow=follow
+    )
 
 
 @takes_request(StarterRequest)
@@ -52,13 +54,15 @@ def train_starter(
     json: opt.Json = False,
 ) -> None:
     """Train the models that come with the project."""
-    from lumos_queue.settings import read_settings
+    from lumos_queue.cli.deployment import open_deployment
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.submission.training_request import make_starter
 
-    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
-    recipe = make_starter(request, settings)
-    _submit(settings, recipe, name_and_tags=name_and_tags, scheduling=Scheduling(priority), again=again, follow=follow)
+    deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
+    recipe = make_starter(request, deployment.settings)
+    _submit(
+        deployment, recipe, name_and_tags=name_and_tags, scheduling=Scheduling(priority), again=again, follow=follow
+    )
 
 
 @takes_request(ExpertsRequest)
@@ -76,13 +80,15 @@ def train_experts(
 
     Trains them one after the other. Use them with --tool experts=own:FOLDER.
     """
-    from lumos_queue.settings import read_settings
+    from lumos_queue.cli.deployment import open_deployment
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.submission.training_request import make_experts
 
-    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
-    recipe = make_experts(request, settings)
-    _submit(settings, recipe, name_and_tags=name_and_tags, scheduling=Scheduling(priority), again=again, follow=follow)
+    deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
+    recipe = make_experts(request, deployment.settings)
+    _submit(
+        deployment, recipe, name_and_tags=name_and_tags, scheduling=Scheduling(priority), again=again, follow=follow
+    )
 
 
 @takes_request(RltfRequest)
@@ -100,14 +106,14 @@ def train_rltf(
 
     Each optimizer step evaluates the newest checkpoint on a batch of tasks in a separate job, which `lumos jobs` lists.
     """
-    from lumos_queue.settings import read_settings
+    from lumos_queue.cli.deployment import open_deployment
     from lumos_queue.submission.rltf_request import make_rltf_job
     from lumos_queue.submission.tags import read_name_and_tags
 
-    settings, name_and_tags = read_settings(), read_name_and_tags(name, tag)
-    job, rows = make_rltf_job(request, settings, output.say)
+    deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
+    job, rows = make_rltf_job(request, deployment, output.say)
     submit_and_finish(
-        settings,
+        deployment,
         job,
         rows,
         name_and_tags=name_and_tags,
@@ -119,13 +125,19 @@ def train_rltf(
 
 
 def _submit(
-    settings: Settings, recipe: Recipe, *, name_and_tags: NameAndTags, scheduling: Scheduling, again: bool, follow: bool
+    deployment: Deployment,
+    recipe: Recipe,
+    *,
+    name_and_tags: NameAndTags,
+    scheduling: Scheduling,
+    again: bool,
+    follow: bool,
 ) -> None:
     from lumos_queue.jobs.train import Train
 
     job = Train(recipe)
     submit_and_finish(
-        settings,
+        deployment,
         job,
         None,
         name_and_tags=name_and_tags,

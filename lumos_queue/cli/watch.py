@@ -37,9 +37,9 @@ def watch(
     from db.queries.open_jobs import list_open_ids
     from lumos_queue.cli.job_selection import choose_jobs
     from lumos_queue.cli.watch_result import print_results, result_of
+    from lumos_queue.deployment.database import database
     from lumos_queue.live.watched_jobs import WatchedJobs
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     settings = read_settings()
     with database(settings) as job_database:

@@ -19,11 +19,10 @@ def workers(json: opt.Json = False) -> None:
     """
     from db.kinds.pools import describe_gpus
     from db.queue.sessions import jobs_held, list_refused_messages, live_sessions
-    from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
+    from lumos_queue.cli.deployment import open_deployment
 
-    settings = read_settings()
-    with database(settings) as job_database, job_database.engine.connect() as connection:
+    deployment = open_deployment()
+    with deployment.database.engine.connect() as connection:
         names = (
             "id",
             "host",
@@ -36,7 +35,7 @@ def workers(json: opt.Json = False) -> None:
             "gpus",
             "gpu_mib",
         )
-        jobs_by_session, sessions = jobs_held(connection), live_sessions(connection, settings.lease_seconds)
+        jobs_by_session, sessions = jobs_held(connection), live_sessions(connection, deployment.lease)
         summary = {
             "workers": [
                 {name: getattr(row, name) for name in names}
@@ -65,10 +64,10 @@ def endpoints(
     server states how many requests it serves at once; this number is its cap unless you set another one.
     """
     from db.queue.shares import list_caps, set_cap
+    from lumos_queue.deployment.database import database
     from lumos_queue.endpoints.registry import check_url
     from lumos_queue.errors import SpecError
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     if bool(url) != (cap is not None):
         raise SpecError("Give both URL and --cap: lumos endpoints URL --cap NUMBER (0 removes the cap).")

@@ -13,7 +13,7 @@ from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     from lumos_queue.actions.base import ActionInterface, StatelessActions
-    from lumos_queue.settings import Settings
+    from lumos_queue.deployment.deployment import Deployment
 
 #: The beginning of every instruction for the grounder (spec/lumos.md 1.4, verbatim).
 GROUND = (
@@ -122,12 +122,19 @@ class Domain:
         """Check the tool options and return them with defaults for the others. Raises SpecError."""
         return self._interface().prepare(tools)
 
-    def open_actions(self, tools: Mapping[str, str] | None = None, settings: Settings | None = None) -> ActionInterface:
+    def open_actions(
+        self, tools: Mapping[str, str] | None = None, deployment: Deployment | None = None
+    ) -> ActionInterface:
         """Return the domain's actions, which the caller closes. `tools`: the options that `prepare_tools` returned.
+
+        Without a deployment they read no database.
 
         Raises SpecError for a file that does not exist, or differs from the submitted file.
         """
-        return self._interface()(tools or {}, settings)
+        actions = self._interface()(tools or {}, deployment and deployment.settings)
+        if deployment is not None and (read_records := getattr(actions, "read_records", None)):
+            read_records(deployment)
+        return actions
 
     def open_stateless(self) -> StatelessActions:
         """Return the domain's actions for use outside of episodes. Raises SpecError if they need a task's world."""

@@ -9,10 +9,10 @@ from typing import Any, Protocol, TypeVar
 
 from db.kinds.job_kinds import JobKind
 from db.kinds.pools import Pool
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
 from lumos_queue.records import FeedbackStep, Outcome, Score, Task, TrainedModel, TrainingStep, Verdict
-from lumos_queue.settings import Settings
 
 #: Role, URL, and the server's identity.
 Identity = tuple[str, str, dict[str, Any]]
@@ -87,7 +87,7 @@ class Job(Protocol[C]):
         """Return by role the text with which all its prompts in this job begin, so that it is stored only once."""
         ...
 
-    def open(self, settings: Settings) -> AbstractAsyncContextManager[C]:
+    def open(self, deployment: Deployment) -> AbstractAsyncContextManager[C]:
         """Open the objects that `run` needs, for a slice of the job.
 
         Raises InfrastructureError if an endpoint does not answer, SpecError if its server does not fit its URL.

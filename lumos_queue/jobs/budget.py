@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
 
-from db.engine.connection import Database, open_database
+from db.engine.connection import Database
 from db.queue.budget import cost_of_job, job_of, pause_for
 from lumos_queue.commands import Ask, Command, Result
 from lumos_queue.episode import Perform, StepContext
 from lumos_queue.records import Completion
-from lumos_queue.settings import Settings
 
 LOOK_SECONDS = 2.0  #: between two reads of the cost of all processes
 STORED_SECONDS = 0.5  #: by which a completion of this process is in the database
@@ -26,6 +23,7 @@ class Meter:
     """The cost of a job as this process knows it. Only one event loop may use the object."""
 
     def __init__(self, database: Database, prompt_price: float, completion_price: float, budget: float):
+        """Prices: USD per million tokens. Budget: USD."""
         self.budget = budget  #: USD
         self._database, self._prices = database, (prompt_price, completion_price)
         self._job = ""
@@ -34,18 +32,6 @@ class Meter:
         self._look_time = float("-inf")
         self._in_flight = 0
         self._idle = asyncio.Condition()
-
-    @classmethod
-    @contextmanager
-    def open(
-        cls, settings: Settings, prompt_price: float, completion_price: float, budget: float
-    ) -> Generator[Meter, None, None]:
-        """Yield a meter that has its own connection to the database. Prices: USD per million tokens. Budget: USD."""
-        database = open_database(settings.database, settings.lease_seconds)
-        try:
-            yield cls(database, prompt_price, completion_price, budget)
-        finally:
-            database.close()
 
     def limit(self, perform: Perform, item: int) -> Perform:
         """Return a `perform` for the item with this id, which begins model calls only while the budget allows them."""

@@ -30,6 +30,7 @@ from lumos_queue.conversion.verdicts import (
     merge_verdicts,
     reason_verdicts,
 )
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import RULES, Endpoint, Sampling
@@ -44,7 +45,6 @@ from lumos_queue.jobs.drafts import load_drafts
 from lumos_queue.jobs.images import Images
 from lumos_queue.rationales.reasons import NotConvertible
 from lumos_queue.records import LEVELS, Annotation, Ending, Level, Outcome, Role, Task, Verdict
-from lumos_queue.settings import Settings
 
 TEACHING = Sampling(max_tokens=800, stop=())
 #: The forms in which a teacher can be sent a row's image, with descriptions. A caption is part of the task's text.
@@ -159,7 +159,7 @@ class Convert:
         return {Role.TEACHER: prompt_head(prompt, self.subgoals, self.vision == "image")}
 
     @asynccontextmanager
-    async def open(self, settings: Settings) -> AsyncGenerator[ConvertContext, None]:
+    async def open(self, deployment: Deployment) -> AsyncGenerator[ConvertContext, None]:
         source = self.open_source()
         async with AsyncExitStack() as stack:
             runs_actions = LEVELS.index(source.check_level) >= LEVELS.index(Level.EXECUTED)
@@ -172,15 +172,15 @@ class Convert:
             traffic: dict[str, AdmissionControl] = {}
             meter = None
             if self.teacher:
-                teacher = endpoints[Role.TEACHER] = open_endpoint(self.teacher, settings)
+                teacher = endpoints[Role.TEACHER] = open_endpoint(self.teacher, deployment.settings)
                 stack.push_async_callback(teacher.close)
                 identities = ((Role.TEACHER, self.teacher, await teacher.identity()),)
                 traffic = {self.teacher: teacher.admission} if teacher.admission else {}
             if self.teacher and self.budget:
-                meter = stack.enter_context(Meter.open(settings, self.prompt_price, self.completion_price, self.budget))
-            images = stack.enter_context(Images.open(settings))
+                meter = Meter(deployment.database, self.prompt_price, self.completion_price, self.budget)
+            images = Images(deployment)
             executor = Executor(endpoints, actions, self.sampling, self.seed, image=images.load, rules=self.rules)
-            drafts = await asyncio.to_thread(load_drafts, settings, self.drafts) if self.drafts else {}
+            drafts = await asyncio.to_thread(load_drafts, deployment.database, self.drafts) if self.drafts else {}
             yield ConvertContext(
                 source,
                 actions,

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from db.engine.connection import open_database
+from db.engine.connection import Database
 from db.journal.artifacts import load_artifact
 from lumos_queue.conversion.drafts import Draft, read_drafts
 from lumos_queue.errors import SpecError
-from lumos_queue.settings import Settings
 
 
-def load_drafts(settings: Settings, digest: str) -> dict[str, Draft]:
+def load_drafts(database: Database, digest: str) -> dict[str, Draft]:
     """Return the drafts in the artifact with this sha256, by row. Raises SpecError if they are missing or damaged."""
-    database = open_database(settings.database, settings.lease_seconds)
-    try:
-        with database.engine.connect() as connection:
-            artifact = load_artifact(connection, digest)
-    finally:
-        database.close()
+    with database.engine.connect() as connection:
+        artifact = load_artifact(connection, digest)
     if artifact is None:
         raise SpecError(f"The database holds no drafts {digest[:12]}… of the waiting rows: submit the job again.")
     return read_drafts(artifact[0])

@@ -12,12 +12,12 @@ from db.kinds.pools import Pool
 from lumos_queue.benchmarks.base import EpisodeResult
 from lumos_queue.benchmarks.checks import score_episode
 from lumos_queue.benchmarks.from_file.rubrics import prompt_head
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.episode import Journal
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.jobs.infer import Infer, InferContext
 from lumos_queue.jobs.judge_votes import single_vote, with_judge
 from lumos_queue.records import Completion, Role
-from lumos_queue.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Evaluate:
         judge = self.infer.definition.judge if self.infer.definition else None
         return {**heads, Role.JUDGE: prompt_head(judge)} if judge else heads
 
-    def open(self, settings: Settings) -> AbstractAsyncContextManager[InferContext]:
-        return self.infer.open(settings)
+    def open(self, deployment: Deployment) -> AbstractAsyncContextManager[InferContext]:
+        return self.infer.open(deployment)
 
     async def run(self, work: Work, journal: Journal, context: InferContext) -> ItemResult:
         task, agent, formulation = work.task, self.infer.agent, self.infer.generator()

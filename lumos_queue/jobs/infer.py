@@ -13,6 +13,7 @@ from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import FileDefinition
 from lumos_queue.benchmarks.registry import BENCHMARKS, open_benchmark
 from lumos_queue.commands import Commands
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.base import Endpoint
@@ -30,7 +31,6 @@ from lumos_queue.jobs.images import Images
 from lumos_queue.limits import Limits, limit_formulation
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Outcome, Role, Task
-from lumos_queue.settings import Settings
 from lumos_queue.util.argument_types import has_type
 
 UNSEEN = "--yes"  #: the approver of plans that no person saw
@@ -103,22 +103,22 @@ class Infer:
         return FORMULATIONS.load(self.formulation).prompt_prefixes(self._inform(self.agent))
 
     @asynccontextmanager
-    async def open(self, settings: Settings) -> AsyncGenerator[InferContext, None]:
+    async def open(self, deployment: Deployment) -> AsyncGenerator[InferContext, None]:
         async with AsyncExitStack() as stack:
             endpoints: dict[str, Endpoint] = {}
             identities: list[Identity] = []
             for role, url in self.agent.roles.items():
                 if url not in endpoints:
-                    endpoints[url] = open_endpoint(url, settings)
+                    endpoints[url] = open_endpoint(url, deployment.settings)
                     stack.push_async_callback(endpoints[url].close)
                 identities.append((role, url, await endpoints[url].identity()))
             actions, formulation = None, FORMULATIONS.load(self.formulation)
             if formulation.executes:
-                actions = DOMAINS.load(self.agent.domain).open_actions(self.agent.tools, settings)
+                actions = DOMAINS.load(self.agent.domain).open_actions(self.agent.tools, deployment)
                 stack.push_async_callback(actions.close)
-            caller = open_caller(self.live, self.replay, settings, self.agent.tools.get("server", ""))
+            caller = open_caller(self.live, self.replay, deployment, self.agent.tools.get("server", ""))
             stack.push_async_callback(caller.close)
-            images = stack.enter_context(Images.open(settings))
+            images = Images(deployment)
             by_role = {role: endpoints[url] for role, url in self.agent.roles.items()}
             traffic = {url: endpoint.admission for url, endpoint in endpoints.items() if endpoint.admission}
             executor = Executor(
@@ -135,7 +135,7 @@ class Infer:
             )
             meter = None
             if self.budget:
-                meter = stack.enter_context(Meter.open(settings, self.prompt_price, self.completion_price, self.budget))
+                meter = Meter(deployment.database, self.prompt_price, self.completion_price, self.budget)
             yield InferContext(executor, tuple(identities), traffic, images, meter)
 
     def generator(self) -> Generate[Agent]:

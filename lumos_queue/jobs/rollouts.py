@@ -7,13 +7,11 @@ that no recorded model call is repeated.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from db.engine.connection import Database
-from db.engine.lazy_database import LazyDatabase
 from db.journal.artifacts import copy_names
 from db.kinds.states import OPEN, JobState
 from db.queries.filters import parse_where
@@ -23,6 +21,7 @@ from db.queue.datasets import NewDataset, load_tasks
 from db.queue.new_jobs import create_job
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.commands import digest
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.errors import NeedsAttention, WaitsForJob
@@ -32,7 +31,6 @@ from lumos_queue.jobs.new_job import make_new_job
 from lumos_queue.jobs.rewards import read_reward
 from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.records import Completion, Ending, FinishReason
-from lumos_queue.settings import Settings
 from lumos_queue.training.engine.checkpoints import checkpoint_of
 from lumos_queue.training.recipes.base import Window
 from lumos_queue.training.recipes.rltf import Rltf
@@ -41,18 +39,8 @@ from lumos_queue.training.recipes.rltf import Rltf
 class Rollouts:
     """Requests and reads the rollouts that the steps of a training job need."""
 
-    def __init__(self, settings: Settings):
-        self._settings = settings
-        self._database = LazyDatabase(settings.database, settings.lease_seconds)
-
-    @classmethod
-    @contextmanager
-    def open(cls, settings: Settings) -> Generator[Rollouts, None, None]:
-        rollouts = cls(settings)
-        try:
-            yield rollouts
-        finally:
-            rollouts._database.close()
+    def __init__(self, deployment: Deployment):
+        self._deployment = deployment
 
     async def gather(self, recipe: Rltf, window: Window, item: int) -> dict[str, Any]:
         """Return the rollouts of a window as JSON (training/rltf/rollouts.py). `item`: the id of the window's item.
@@ -62,7 +50,7 @@ class Rollouts:
         return await asyncio.to_thread(self._gather, recipe, window, item)
 
     def _gather(self, recipe: Rltf, window: Window, item: int) -> dict[str, Any]:
-        database = self._database.get()
+        database = self._deployment.database
         with database.engine.connect() as connection:
             training_job = get_job_of_item(connection, item)
         evaluate = self._evaluation(database, recipe, window)
@@ -119,7 +107,7 @@ class Rollouts:
             copy_names(connection, recipe.evaluation["dataset"], infer.dataset)
         new = make_new_job(
             evaluate,
-            self._settings,
+            self._deployment.settings,
             split=infer.split,
             licence=benchmark.licence,
             scheduling=Scheduling(training_job.priority, training_job.concurrency),

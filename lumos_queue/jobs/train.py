@@ -11,20 +11,20 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from db.kinds.job_kinds import JobKind
 from db.kinds.pools import Pool
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
 from lumos_queue.errors import DivergedFit, InfrastructureError, LumosError, SpecError
 from lumos_queue.jobs.base import Identity, ItemResult, Work
 from lumos_queue.jobs.fork_server import fork_server
 from lumos_queue.jobs.rollouts import Rollouts
-from lumos_queue.settings import Settings
 from lumos_queue.training.recipes.base import Recipe, Window, WindowResult
 from lumos_queue.training.recipes.former import FormerFit
 from lumos_queue.training.recipes.registry import read_recipe
@@ -83,9 +83,9 @@ class Train:
         return self.recipe.windows()
 
     @asynccontextmanager
-    async def open(self, settings: Settings) -> AsyncGenerator[TrainContext, None]:
-        with Rollouts.open(settings) if isinstance(self.recipe, Rltf) else nullcontext() as rollouts:
-            yield TrainContext(empty_folder(settings.home), rollouts)
+    async def open(self, deployment: Deployment) -> AsyncGenerator[TrainContext, None]:
+        rollouts = Rollouts(deployment) if isinstance(self.recipe, Rltf) else None
+        yield TrainContext(empty_folder(deployment.settings.home), rollouts)
 
     async def run(self, work: Work, journal: Journal, context: TrainContext) -> ItemResult:
         """Run the item in a separate process, whose end releases memory, threads and GPU.

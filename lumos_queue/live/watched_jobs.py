@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from db.engine.connection import Connection, clock
+from db.engine.lease import Lease
 from db.kinds.states import JobState
 from db.queries.jobs import find_job
 from db.queries.open_jobs import list_open_ids
@@ -81,7 +82,7 @@ class WatchedJobs:
         if self._all:
             known_ids = {watched_job.id for watched_job in self.jobs}
             self.jobs += [WatchedJob(job) for job in list_open_ids(connection) if job not in known_ids]
-        self.workers = live_sessions(connection, self._settings.lease_seconds)
+        self.workers = live_sessions(connection, Lease(self._settings.lease_seconds))
         self.held, moment = jobs_held(connection), clock(connection)
         for watched_job in self.jobs:
             self._read_job(connection, watched_job, moment)

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from db.engine.connection import Connection, clock
+from db.engine.lease import Lease
 from db.queries.damage import find_damage
 from db.queries.filters import Filter, Term, parse_where
 from db.queries.job_endpoints import load_served_models
@@ -44,28 +45,28 @@ _COLUMNS = (
 
 
 def list_jobs(
-    connection: Connection, job_filter: Filter, limit: int, lease_seconds: float, before: str = ""
+    connection: Connection, job_filter: Filter, limit: int, lease: Lease, before: str = ""
 ) -> tuple[list[dict[str, Any]], bool]:
     """Return the newest jobs that match the filter, at most `limit`, and whether older jobs match, too.
 
     If `before` is the id of a job, only older jobs count. Raises SpecError when `before` names no job.
     """
     jobs: list[dict[str, Any]] = []
-    for job in _iterate_jobs(connection, job_filter, limit + 1, lease_seconds, before):
+    for job in _iterate_jobs(connection, job_filter, limit + 1, lease, before):
         jobs.append(job)
         if len(jobs) > limit:
             return jobs[:limit], True
     return jobs, False
 
 
-def find_jobs(connection: Connection, job_filter: Filter, lease_seconds: float) -> list[str]:
+def find_jobs(connection: Connection, job_filter: Filter, lease: Lease) -> list[str]:
     """Return the ids of all jobs that match and are not damaged, the newest first."""
-    jobs = _iterate_jobs(connection, job_filter, _PAGE, lease_seconds)
+    jobs = _iterate_jobs(connection, job_filter, _PAGE, lease)
     return [job["job"] for job in jobs if job["real_state"] != RealState.DAMAGED]
 
 
 def _iterate_jobs(
-    connection: Connection, job_filter: Filter, size: int, lease_seconds: float, before: str = ""
+    connection: Connection, job_filter: Filter, size: int, lease: Lease, before: str = ""
 ) -> Iterator[dict[str, Any]]:
     """Yield the descriptions of matching jobs. States and models are filtered here, because they are not columns."""
     computed_terms = [term for term in job_filter.terms if term.field in ("state", "model")]
@@ -74,7 +75,7 @@ def _iterate_jobs(
     now, size = clock(connection), _PAGE if computed_terms else size
     while True:
         rows = page_of_jobs(connection, column_filter, before, size)
-        for job in describe_jobs(connection, rows, lease_seconds, now):
+        for job in describe_jobs(connection, rows, lease, now):
             if all(_fits(job, term, of_model.get(term, frozenset())) for term in computed_terms):
                 yield job
         if len(rows) < size:
@@ -82,9 +83,7 @@ def _iterate_jobs(
         before = rows[-1].id
 
 
-def describe_jobs(
-    connection: Connection, rows: Sequence[StoredJob], lease_seconds: float, now: float
-) -> list[dict[str, Any]]:
+def describe_jobs(connection: Connection, rows: Sequence[StoredJob], lease: Lease, now: float) -> list[dict[str, Any]]:
     """Describe jobs as `list_jobs` does; `now` is the time of the database's clock.
 
     The description of a damaged row has only its id and the damage. So has that of a job whose rows in other tables,
@@ -92,21 +91,21 @@ def describe_jobs(
     """
     damage = {row.id: problem for row in rows if (problem := find_damage(row))}
     sound = [row for row in rows if row.id not in damage]
-    descriptions = iter(_describe_readable(connection, sound, lease_seconds, now))
+    descriptions = iter(_describe_readable(connection, sound, lease, now))
     return [_describe_damaged(row.id, damage[row.id]) if row.id in damage else next(descriptions) for row in rows]
 
 
 def _describe_readable(
-    connection: Connection, rows: Sequence[StoredJob], lease_seconds: float, now: float
+    connection: Connection, rows: Sequence[StoredJob], lease: Lease, now: float
 ) -> list[dict[str, Any]]:
     """Describe jobs whose own rows are readable. If this fails, describe each alone, to find the damaged job."""
     if not rows:
         return []
     try:
-        return _describe_sound(connection, rows, lease_seconds, now)
+        return _describe_sound(connection, rows, lease, now)
     except _UNREADABLE as error:
         if len(rows) > 1:
-            return [row for job in rows for row in _describe_readable(connection, [job], lease_seconds, now)]
+            return [row for job in rows for row in _describe_readable(connection, [job], lease, now)]
         _LOG.warning("job %s cannot be described", rows[0].id, exc_info=error)
         return [_describe_damaged(rows[0].id, "rows that belong to it in other tables cannot be read")]
 
@@ -124,16 +123,14 @@ def _describe_damaged(job: object, problem: str) -> dict[str, Any]:
 
 
 def _describe_sound(
-    connection: Connection, rows: Sequence[StoredJob], lease_seconds: float, now: float
+    connection: Connection, rows: Sequence[StoredJob], lease: Lease, now: float
 ) -> list[dict[str, Any]]:
     jobs = [row.id for row in rows]
     counts, sums, tags = count_items(connection, jobs), sum_scores(connection, jobs), tags_of(connection, jobs)
     served_models, origins = load_served_models(connection, jobs), read_row_origins(connection, rows)
     models = {row.id: models_of(row, served_models.get(row.id)) for row in rows}
     names = name_models(model for roles in models.values() for model in roles.values())
-    states = real_states(
-        connection, rows, lease_seconds, {job: item_counts.lacking for job, item_counts in counts.items()}
-    )
+    states = real_states(connection, rows, lease, {job: item_counts.lacking for job, item_counts in counts.items()})
     return [
         {"job": row.id}
         | {name: getattr(row, name) for name in _COLUMNS}

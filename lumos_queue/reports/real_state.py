@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from db.engine.connection import Connection
+from db.engine.lease import Lease
 from db.kinds.pools import describe_lack
 from db.kinds.states import OPEN, JobState
 from db.queries.open_jobs import find_open_jobs
@@ -61,14 +62,14 @@ def read_state(text: str) -> RealState:
 def real_states(
     connection: Connection,
     jobs: Sequence[StoredJob],
-    lease_seconds: float,
+    lease: Lease,
     missing_counts: Mapping[str, int] | None = None,
 ) -> dict[str, Standing]:
     """Return the real states of jobs by id, with four small queries for any number of jobs.
 
     `missing_counts` has, by job, the number of items that ended without a result; a job that it lacks has 0.
     """
-    presence = read_presence(connection, lease_seconds)
+    presence = read_presence(connection, lease)
     awaited_jobs = {job.awaits for job in jobs if job.awaits and job.state in OPEN and awaits_job(job)}
     open_jobs = find_open_jobs(connection, awaited_jobs)
     by_job = read_retry_reason(connection, [job.id for job in jobs if job.state in OPEN])

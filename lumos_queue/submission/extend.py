@@ -15,6 +15,7 @@ from db.queue.datasets import count_rows
 from db.queue.figures import code_versions, count_endings, totals
 from db.queue.stored_jobs import StoredJob
 from db.transfer.adopt import MANY, Source, count_adoptable, find_twins, store_adopting
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
@@ -38,8 +39,7 @@ _UNCHANGING = ("local:", "scripted:")  #: addresses whose content is part of the
 
 
 def make_extension(
-    database: Database,
-    settings: Settings,
+    deployment: Deployment,
     job: StoredJob,
     changes: InferenceRequest,
     names: Collection[str],
@@ -59,7 +59,7 @@ def make_extension(
     _check(job, former, names)
     infer = replace(former, **{name: getattr(changes, name) for name in names})
     source = Source(job.id, job.items // former.samples, code_version(), job.agent)
-    with database.engine.connect() as connection:
+    with deployment.database.engine.connect() as connection:
         rows = count_rows(connection, former.dataset)
         tasks = min(infer.limit or rows, rows)
         adoptable = count_adoptable(connection, source, tasks, infer.samples)
@@ -72,12 +72,17 @@ def make_extension(
     items = tasks * infer.samples
     request: Job[Any] = Evaluate(infer) if job.kind == JobKind.EVALUATE else infer
     if adoptable < items:
-        request = _make_job(database, settings, job, infer, remark)
+        request = _make_job(deployment, job, infer, remark)
     if infer.limit > rows:
         remark(f"there are only {rows:,} rows, and the job uses all of them")
     message = f"adopts {adoptable:,} of {items:,} episodes from job {job.id}"
     new = make_new_job(
-        request, settings, split=job.split, licence=job.licence, scheduling=scheduling, origin=Origin(job.origin)
+        request,
+        deployment.settings,
+        split=job.split,
+        licence=job.licence,
+        scheduling=scheduling,
+        origin=Origin(job.origin),
     )
     store = store_adopting(source, former.dataset, tasks)
     return Repeat(replace(new, parent=job.id), former.dataset, items, store, MANY, message)
@@ -109,25 +114,25 @@ def _describe_refusal(connection: Connection, job: StoredJob, finished_count: in
     return f"No finished episode of job {job.id} is among the first {tasks:,} rows, {samples} samples each. {rerun}"
 
 
-def _make_job(database: Database, settings: Settings, job: Any, infer: Infer, remark: Remark) -> Job[Any]:
+def _make_job(deployment: Deployment, job: Any, infer: Infer, remark: Remark) -> Job[Any]:
     """Return the job of the request `infer`.
 
     Raises SpecError if the agent's weights, its tools' files or the models at its addresses have changed. Without a
     broker, request the servers' identities here. With a broker, only workers may reach the servers; they request the
     identities later.
     """
-    urls = () if settings.broker_url else infer.agent.roles.values()
+    urls = () if deployment.broker else infer.agent.roles.values()
     addresses = {url for url in urls if not url.startswith(_UNCHANGING)}
-    identities = asyncio.run(identify(addresses, settings, remark))
+    identities = asyncio.run(identify(addresses, deployment.settings, remark))
     checked = check_inference(job.kind, *change_request(infer, InferenceRequest(), ()), _ignore)
-    new_job = make_job_on(checked, infer.dataset, settings, _ignore)
+    new_job = make_job_on(checked, infer.dataset, deployment, _ignore)
     agent = (new_job.infer if isinstance(new_job, Evaluate) else new_job).agent
     rerun = f"Run it again: lumos rerun {job.id} --limit {infer.limit} --samples {infer.samples}"
     if agent.digest != job.agent:
         before, after = infer.agent.as_json(), agent.as_json()
         differences = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
         raise SpecError(f"The agent of job {job.id} has changed ({', '.join(differences)} differ). {rerun}")
-    with database.engine.connect() as connection:
+    with deployment.database.engine.connect() as connection:
         before = {
             endpoint.url: endpoint.identity for endpoint in endpoints_of(connection, job.id)
         }  # the latest of each

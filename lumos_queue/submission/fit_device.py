@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.settings import Settings
-from lumos_queue.submission.database import database
 from lumos_queue.util.model_loading import import_libraries
 
 AUTO = "auto"
 
 
-def choose_device(settings: Settings, device: str) -> str:
+def choose_device(deployment: Deployment, device: str) -> str:
     """Return `cpu` or `cuda` for the value of `--device`.
 
     `auto` depends on the GPU of this machine, or with a broker on the GPUs of live workers. Raises SpecError for an
@@ -19,20 +18,20 @@ def choose_device(settings: Settings, device: str) -> str:
     if device not in ("cpu", "cuda", AUTO):
         raise unknown("value of --device", device, ("cpu", "cuda", AUTO))
     if device == AUTO:
-        worker_device = _device_of_workers(settings) if settings.broker_url else ""
+        worker_device = _device_of_workers(deployment) if deployment.broker else ""
         return worker_device or ("cuda" if _has_gpu() else "cpu")
-    if device == "cuda" and not settings.broker_url and not _has_gpu():
+    if device == "cuda" and not deployment.broker and not _has_gpu():
         raise SpecError("--device cuda: this machine has no GPU, and without a broker the fit runs here.")
     return device
 
 
-def _device_of_workers(settings: Settings) -> str:
+def _device_of_workers(deployment: Deployment) -> str:
     """Return `cuda` if a live worker has a GPU, '' if a live worker has not reported its GPUs, else `cpu`."""
     from db.kinds.pools import Pool, can_run
     from db.queue.sessions import live_sessions
 
-    with database(settings, create=True) as job_database, job_database.engine.connect() as connection:
-        sessions = live_sessions(connection, settings.lease_seconds)
+    with deployment.create().engine.connect() as connection:
+        sessions = live_sessions(connection, deployment.lease)
     capable = [session for session in sessions if can_run(session, Pool.GPU)]
     if any(session.gpus for session in capable):
         return "cuda"

@@ -12,6 +12,7 @@ from lumos_queue.actions.ranking.registry import split_ranker
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.from_file.definition import OWN, FileDefinition, JudgeDefinition
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError, unknown
@@ -26,7 +27,6 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.records import Role
 from lumos_queue.scoring.sample_sets import sample_sets
-from lumos_queue.settings import Settings
 from lumos_queue.submission.agent_settings import AgentSettings, read_settings, split_settings
 from lumos_queue.submission.agents import (
     answer_by,
@@ -100,7 +100,7 @@ class CheckedInference:
 def make_inference_job(
     kind: JobKind,
     request: InferenceRequest,
-    settings: Settings,
+    deployment: Deployment,
     remark: Callable[[str], None],
     program_rows: GivenRows | None = None,
     basis: Basis = NO_BASIS,
@@ -132,7 +132,7 @@ def make_inference_job(
         request.skip_bad_rows,
         reader_options,
         sample,
-        settings,
+        deployment.settings,
         remark,
         program_rows,
     )
@@ -141,7 +141,7 @@ def make_inference_job(
     for note in benchmark.notes:
         remark(note)
     request = replace(request, published=is_stated(request.published, rows, request.data))
-    return make_job_on(replace(checked, request=request), rows.digest, settings, remark), rows
+    return make_job_on(replace(checked, request=request), rows.digest, deployment, remark), rows
 
 
 def read_texts(request: InferenceRequest) -> InferenceRequest:
@@ -210,7 +210,7 @@ def check_inference(
 
 
 def make_job_on(
-    checked: CheckedInference, dataset: str, settings: Settings, remark: Callable[[str], None]
+    checked: CheckedInference, dataset: str, deployment: Deployment, remark: Callable[[str], None]
 ) -> Evaluate | Infer:
     """Return the job on the rows with the digest `dataset`. Without a broker, request endpoints' identities here."""
     benchmark, formulation, tools = checked.benchmark, checked.formulation, checked.tools
@@ -220,7 +220,9 @@ def make_job_on(
     domain = benchmark.domain if formulation.executes else ""
     addresses = resolve_roles(request, domain, tools, is_own=checked.basis.definition is not None)
     addresses |= setting_roles(formulation, checked.settings.settings)
-    roles = {role: resolve_run(url, role, settings, remark) if is_run(url) else url for role, url in addresses.items()}
+    roles = {
+        role: resolve_run(url, role, deployment, remark) if is_run(url) else url for role, url in addresses.items()
+    }
     check_fields(roles, request.formulation, checked.sampling)
     check_calls(formulation, checked.settings.settings, roles)
     agent = replace(
@@ -230,7 +232,7 @@ def make_job_on(
             replace(checked.basis.sampling, **checked.sampling.overrides),
             request.max_subgoals,
             request.framing,
-            settings,
+            deployment.settings,
             remark,
         ),
         tools=tools,
@@ -250,7 +252,7 @@ def make_job_on(
     infer = Infer(
         dataset=dataset,
         agent=agent,
-        replay=resolve_job(settings, request.replay),
+        replay=resolve_job(deployment, request.replay),
         sets=checked.sets,
         approve_all=request.yes,
         formulation_version=checked.basis.formulation_version,
@@ -336,14 +338,13 @@ def _list_formulations(benchmark: Benchmark) -> list[str]:
     )
 
 
-def resolve_job(settings: Settings, job: str) -> str:
+def resolve_job(deployment: Deployment, job: str) -> str:
     """Return the full id of the job whose recorded calls are replayed. Raises SpecError if there is no such job."""
     if not job:
         return ""
     from db.queries.jobs import get_job
-    from lumos_queue.submission.database import database
 
-    with database(settings) as job_database, job_database.engine.connect() as connection:
+    with deployment.database.engine.connect() as connection:
         return get_job(connection, job).id
 
 

@@ -18,6 +18,7 @@ from db.queue.stored_jobs import StoredJob
 from db.queue.tags import NameAndTags
 from db.transfer.repeats import Part, Store, choose_tasks, create_repeat, store_chosen, store_first
 from lumos_queue.commands import digest
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.evaluate import Evaluate
@@ -56,8 +57,7 @@ class Repeat:
 
 
 def make_rerun(
-    database: Database,
-    settings: Settings,
+    deployment: Deployment,
     job: StoredJob,
     changes: InferenceRequest,
     names: Collection[str],
@@ -79,17 +79,17 @@ def make_rerun(
             f"Job {job.id} ran chosen tasks of job {job.parent}. Choose them again: lumos rerun {job.parent} --where "
             f"'{job.chosen}'"
         )
-    condition = read_where(database, where, job.id)
+    condition = read_where(deployment.database, where, job.id)
     infer = infer_of(job)
     if condition.terms and "limit" in names:
         raise SpecError("--where chooses the tasks, and --limit takes the first ones: give only one of them.")
-    with database.engine.connect() as connection:
+    with deployment.database.engine.connect() as connection:
         parts = _choose(connection, job, condition) if where else None
         rows = count_rows(connection, infer.dataset)
     checked = check_inference(JobKind(job.kind), *change_request(infer, changes, names), remark)
-    request = make_job_on(checked, infer.dataset, settings, remark)
+    request = make_job_on(checked, infer.dataset, deployment, remark)
     inference = request.infer if isinstance(request, Evaluate) else request
-    new = replace(_make_new(request, job, settings, scheduling), parent=job.id)
+    new = replace(_make_new(request, job, deployment.settings, scheduling), parent=job.id)
     if parts is None:
         tasks = min(inference.limit or rows, rows)
         return Repeat(new, infer.dataset, tasks * inference.samples, store_first(infer.dataset, tasks))

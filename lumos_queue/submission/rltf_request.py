@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from db.kinds.job_kinds import JobKind
 from lumos_queue.benchmarks.registry import is_test, is_test_task, open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -14,7 +15,6 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.rewards import metric_of
 from lumos_queue.jobs.train import Train
 from lumos_queue.records import Role
-from lumos_queue.settings import Settings
 from lumos_queue.submission.fit_device import choose_device
 from lumos_queue.submission.job_request import Basis, make_inference_job
 from lumos_queue.submission.requests.checks import check_request
@@ -39,7 +39,7 @@ _OF_EVALUATION = {option.field for option in list_options(InferenceRequest)} - {
 _BASELINES: dict[str, bool | str] = {"moving": True, "none": False, RELEASED: RELEASED}
 
 
-def make_rltf_job(request: RltfRequest, settings: Settings, remark: Callable[[str], None]) -> tuple[Train, Rows]:
+def make_rltf_job(request: RltfRequest, deployment: Deployment, remark: Callable[[str], None]) -> tuple[Train, Rows]:
     """Return the job and the rows that it learns from.
 
     Raises SpecError for options that `lumos evaluate` would refuse, for a reward that no task has, and the errors of
@@ -97,7 +97,7 @@ def make_rltf_job(request: RltfRequest, settings: Settings, remark: Callable[[st
         settings=tuple(setting_pairs),
         samplings=tuple(samplings),
     )
-    job, rows = make_inference_job(JobKind.EVALUATE, rollouts, settings, remark, basis=Basis(sampling=sampling))
+    job, rows = make_inference_job(JobKind.EVALUATE, rollouts, deployment, remark, basis=Basis(sampling=sampling))
     assert isinstance(job, Evaluate)
     reward = request.reward or benchmark.reward or benchmark.metrics[0]
     metric = metric_of(benchmark, reward)
@@ -118,7 +118,7 @@ def make_rltf_job(request: RltfRequest, settings: Settings, remark: Callable[[st
     if excluded_count := len(training_tasks) - len(positions):
         remark(f"{excluded_count} of {len(tasks)} tasks are left out: no scorer or gold answer for '{reward}' exists")
     epsilon = 0.0 if temperature > 0 else preset.spec.epsilon if request.epsilon is None else request.epsilon
-    spec = _make_spec(request, preset.spec, epsilon, settings)
+    spec = _make_spec(request, preset.spec, epsilon, deployment)
     if spec.shuffle and spec.batch * spec.samples == 1:
         raise SpecError("--shuffle-rewards needs several rewards in a step: give a --batch or --samples above 1.")
     if spec.is_released and (spec.batch, spec.samples) != (1, 1):
@@ -137,7 +137,7 @@ def _make_evaluation(request: RltfRequest) -> InferenceRequest:
     return InferenceRequest(**{name: getattr(request, name) for name in names})
 
 
-def _make_spec(request: RltfRequest, preset: RltfSpec, epsilon: float, settings: Settings) -> RltfSpec:
+def _make_spec(request: RltfRequest, preset: RltfSpec, epsilon: float, deployment: Deployment) -> RltfSpec:
     """Return the settings of the fit. Raises SpecError for a baseline or a device that cannot be used."""
     return replace(
         preset,
@@ -153,7 +153,7 @@ def _make_spec(request: RltfRequest, preset: RltfSpec, epsilon: float, settings:
         baseline=_read_baseline(request.baseline, request.no_baseline),
         shuffle=request.shuffle_rewards,
         infeasible=request.infeasible,
-        device=choose_device(settings, request.device),
+        device=choose_device(deployment, request.device),
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import fields
 from typing import Any
 
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import unknown
 from lumos_queue.settings import Settings
 from lumos_queue.submission.fit_device import choose_device
@@ -23,7 +24,7 @@ from lumos_queue.util.model_loading import import_libraries
 _OF_FIT = {field.name for field in fields(FitSpec)} - {"data", "lora", "device"}
 
 
-def make_sft(request: SftRequest, settings: Settings) -> Recipe:
+def make_sft(request: SftRequest, deployment: Deployment) -> Recipe:
     """Return the recipe of a fit. Raises SpecError for values that cannot be used, and the errors of `sft`."""
     check_request(request)
     _check_choice("--precision", request.precision, (BF16, FP32))
@@ -32,11 +33,11 @@ def make_sft(request: SftRequest, settings: Settings) -> Recipe:
     values: dict[str, Any] = {name: getattr(request, name) for name in changed_fields & _OF_FIT}
     if request.lora:
         values["lora"] = LoraShape(rank=request.lora)
-    values["device"] = choose_device(settings, request.device)
+    values["device"] = choose_device(deployment, request.device)
     if not request.precision:
-        values["cpu_precision"] = choose_cpu_precision(settings, values["device"])
+        values["cpu_precision"] = choose_cpu_precision(deployment.settings, values["device"])
     return sft(
-        [find_data(settings, text) for text in request.data],
+        [find_data(deployment.settings, text) for text in request.data],
         request.start,
         request.folder,
         request.formulation,

@@ -13,16 +13,15 @@ from pathlib import Path
 from db.kinds.job_kinds import JobKind
 from db.kinds.states import JobState
 from lumos_queue.builds.options import BuildOptions
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.train import Train
-from lumos_queue.settings import Settings
 from lumos_queue.submission.build_request import make_build
 from lumos_queue.submission.conversion_request import make_conversion_job
-from lumos_queue.submission.database import database
 from lumos_queue.submission.file_request import FileRequest
 from lumos_queue.submission.job_request import Basis, make_inference_job, read_texts
 from lumos_queue.submission.request_options import check_stops, check_texts
@@ -58,7 +57,7 @@ class SweepFit:
 
 
 def carry_out(
-    plan: SweepPlan, data: Path, folder: Path, settings: Settings, work: Work, say: Callable[[str], None]
+    plan: SweepPlan, data: Path, folder: Path, deployment: Deployment, work: Work, say: Callable[[str], None]
 ) -> tuple[list[SweepFit], dict[str, int]]:
     """Carry out the whole sweep. Return the fits, and the number of training episodes of each annotation source.
 
@@ -66,24 +65,24 @@ def carry_out(
     cannot be carried out, for a failed annotation, and for too few rows. `data`: the folder of the plan's data files.
     """
     check_requests(plan, data)
-    builds, sizes = _make_builds(plan, data, folder, settings, work, say)
+    builds, sizes = _make_builds(plan, data, folder, deployment, work, say)
     fits = [SweepFit(arm, seed) for arm in plan.arms() for seed in plan.seeds]
-    _train(plan, fits, builds, folder, settings, work, say)
+    _train(plan, fits, builds, folder, deployment, work, say)
     for benchmark in plan.benchmarks:
         able = [fit for fit in fits if not fit.failed]
         label = label_of(benchmark)
         say(f"evaluating {len(able)} agents on {label}")
-        submissions = [_evaluation(fit, benchmark, data, settings, say) for fit in able]
+        submissions = [_evaluation(fit, benchmark, data, deployment, say) for fit in able]
         for fit, (job, _) in zip(able, work(submissions), strict=True):
             fit.evaluated[label] = job
     return fits, sizes
 
 
 def _make_builds(
-    plan: SweepPlan, data: Path, folder: Path, settings: Settings, work: Work, say: Callable[[str], None]
+    plan: SweepPlan, data: Path, folder: Path, deployment: Deployment, work: Work, say: Callable[[str], None]
 ) -> tuple[dict[str, Path], dict[str, int]]:
     say(f"annotating: {', '.join(plan.annotations)}")
-    submissions = [_annotation(source, data, settings, say) for source in plan.annotations.values()]
+    submissions = [_annotation(source, data, deployment, say) for source in plan.annotations.values()]
     builds, sizes = {}, {}
     for (name, source), (job, state) in zip(plan.annotations.items(), work(submissions), strict=True):
         if state != JobState.DONE:
@@ -91,24 +90,23 @@ def _make_builds(
         where = f"job={job} level>=executed" if source.convert else f"job={job} score=1"
         options = BuildOptions(where=where, formulations=tuple(plan.formulations), rows=plan.rows)
         builds[name] = folder / "builds" / name
-        with database(settings) as build_database:
-            manifest, _ = make_build(build_database, name, builds[name], options)
+        manifest, _ = make_build(deployment.database, name, builds[name], options)
         sizes[name] = manifest["episodes"]["used"]
         if sizes[name] < plan.rows:
             raise SpecError(f"The annotation '{name}' has {sizes[name]} rows, but rows = {plan.rows}: raise its limit.")
     return builds, sizes
 
 
-def _annotation(source: AnnotationSource, data: Path, settings: Settings, say: Callable[[str], None]) -> Submission:
+def _annotation(source: AnnotationSource, data: Path, deployment: Deployment, say: Callable[[str], None]) -> Submission:
     rows = source.request
     path = data / rows.data if rows.data else None
     if source.convert:
         file = FileRequest(source.convert, path, rows.split)
-        return Submission(*make_conversion_job(rows, file, settings, say))
+        return Submission(*make_conversion_job(rows, file, deployment.settings, say))
     request = InferenceRequest(
         source.evaluate, path, rows.split, USUAL, source.agent, limit=rows.limit, max_tokens=MAX_TOKENS
     )
-    return _submit_evaluation(request, settings, say)
+    return _submit_evaluation(request, deployment, say)
 
 
 def _train(
@@ -116,7 +114,7 @@ def _train(
     fits: list[SweepFit],
     builds: dict[str, Path],
     folder: Path,
-    settings: Settings,
+    deployment: Deployment,
     work: Work,
     say: Callable[[str], None],
 ) -> None:
@@ -133,7 +131,7 @@ def _train(
             module=module,
             seed=fit.seed,
         )
-        recipe = make_sft(request, settings)
+        recipe = make_sft(request, deployment)
         job = Train(recipe)
         submissions.append(Submission(job, windows=len(job.windows())))
     for (fit, module), (job, state) in zip(parts, work(submissions), strict=True):
@@ -149,11 +147,11 @@ def _modules(arm: Arm) -> Iterator[str]:
 
 
 def _evaluation(
-    fit: SweepFit, benchmark: InferenceRequest, data: Path, settings: Settings, say: Callable[[str], None]
+    fit: SweepFit, benchmark: InferenceRequest, data: Path, deployment: Deployment, say: Callable[[str], None]
 ) -> Submission:
     roles = FORMULATIONS.load(fit.arm.formulation).roles
     runs = {role: f"{SCHEME}{fit.trained.get(role) or fit.trained[JOINT]}" for role in roles}
-    return _submit_evaluation(evaluation_request(benchmark, fit.arm.formulation, data, runs), settings, say)
+    return _submit_evaluation(evaluation_request(benchmark, fit.arm.formulation, data, runs), deployment, say)
 
 
 def evaluation_request(
@@ -169,11 +167,11 @@ def evaluation_request(
     )
 
 
-def _submit_evaluation(request: InferenceRequest, settings: Settings, say: Callable[[str], None]) -> Submission:
+def _submit_evaluation(request: InferenceRequest, deployment: Deployment, say: Callable[[str], None]) -> Submission:
     """Return the evaluation of a request, whose limit of tokens is a default: a formulation's own limits stay."""
     basis = Basis(sampling=Sampling(max_tokens=request.max_tokens or MAX_TOKENS))
     return Submission(
-        *make_inference_job(JobKind.EVALUATE, replace(request, max_tokens=None), settings, say, basis=basis)
+        *make_inference_job(JobKind.EVALUATE, replace(request, max_tokens=None), deployment, say, basis=basis)
     )
 
 

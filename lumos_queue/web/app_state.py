@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fastapi import Request
 
 from db.engine.connection import Connection, Database
-from db.engine.lazy_database import LazyDatabase
+from db.engine.lease import Lease
 from db.engine.snapshot import reading
 from lumos_queue.settings import Settings
 from lumos_queue.util.connection_counts import Connections
@@ -50,11 +50,10 @@ class AppState:
     page_work: PageWork = field(default_factory=PageWork)
     results: SharedResults = field(default_factory=SharedResults)
     downloads: Downloads = field(default_factory=Downloads)
-    computing_database: LazyDatabase = field(init=False)  #: with its own connections, for the threads of `results`
 
-    def __post_init__(self) -> None:
-        lazy_database = LazyDatabase(self.database.url, self.settings.lease_seconds)
-        object.__setattr__(self, "computing_database", lazy_database)
+    @property
+    def lease(self) -> Lease:
+        return Lease(self.settings.lease_seconds)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -63,14 +62,13 @@ class AppState:
 
     @contextmanager
     def open_for_results(self) -> Iterator[Connection]:
-        """Open a transaction in a thread of `results`. A long one takes no connection from the pages."""
-        with reading(self.computing_database.get()) as connection:
+        """Open a transaction in a thread of `results`. They are two, so that most connections are left to the pages."""
+        with reading(self.database) as connection:
             yield connection
 
     def stop_results(self) -> None:
         """Compute no more results, because the server ends."""
         self.results.stop()
-        self.computing_database.close()
 
     def settings_of(self, person: Person) -> Settings:
         """Return the settings with this person as the user who submits, corrects, labels and approves."""

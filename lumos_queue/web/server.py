@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 import uvicorn
 from fastapi import FastAPI
 
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
-from lumos_queue.submission.database import database
 from lumos_queue.util.addresses import Origin
 from lumos_queue.util.connection_limits import BACKLOG, allow_connections
 from lumos_queue.web.access.client_address import Proxies
@@ -61,8 +61,9 @@ def serve(settings: Settings, options: Serving, say: Callable[[str], None]) -> N
     )
     with (
         _listen(options.host, options.port) as server_socket,
-        database(settings, create=True, pool_seconds=POOL_SECONDS) as job_database,
+        Deployment(settings, POOL_SECONDS) as deployment,
     ):
+        job_database = deployment.create()
         address, port = server_socket.getsockname()[:2]
         _require_password(address, login_method)
         secure = options.certificate is not None

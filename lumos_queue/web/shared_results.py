@@ -1,7 +1,7 @@
 """Results that take long, such as reports: each is computed once for all who request it, and kept for a while.
 
 Two threads compute. People take turns, and a person has a few results waiting. No thread of the server waits for a
-result, and no connection of the pages is used.
+result, and the two threads use at most two connections.
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ from db.engine.connection import Database, open_database
 from db.kinds.states import OPEN
 from db.models import JobRow, WorkerSessionRow
 from db.queue.fence import end_session
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.settings import read_settings
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
@@ -100,7 +101,7 @@ def child(how: str, next_call: int, faults: int, seed: int) -> NoReturn:
     """Run a dispatcher until the fault."""
     os.environ["PGAPPNAME"] = str(os.getpid())
     code = 0
-    process = WorkerContext(read_settings())
+    process = WorkerContext(Deployment(read_settings()))
     try:
         signal.signal(signal.SIGQUIT, _leave)
         injector = FaultInjector(process.database, how, next_call, faults, random.Random(seed))

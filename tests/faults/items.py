@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from db.engine.lease import Lease
 from db.queue.quarantine import DEATHS
 from tests.faults.deployment import CONCURRENCY, FENCE, LEASE
 from tests.faults.groups import Group
@@ -12,7 +13,6 @@ from tests.faults.poisonous import KILL
 from tests.faults.result import Result
 from tests.gold_agent import gold_replies
 from workers.hang import HUNG
-from workers.session import HUNG_LEASES
 
 
 @case("one poisonous item among 200, PostgreSQL and Redis")
@@ -81,8 +81,8 @@ def _block(lab: Lab, episodes: int, seconds: float) -> Result:
         deployment.deaths += 1
         deployment.wait_for_jobs()
         problems = []
-        if seconds > HUNG_LEASES * LEASE:
-            deployment.wait(lambda: _hung(groups), "the process ends itself", HUNG_LEASES * LEASE + 5 * FENCE)
+        if seconds > Lease(LEASE).hung_seconds:
+            deployment.wait(lambda: _hung(groups), "the process ends itself", Lease(LEASE).hung_seconds + 5 * FENCE)
         else:
             deployment.wait(lambda: any(group.has_logged("withheld") for group in groups), "the block is noticed", 10)
             if any(not group.alive for group in groups):

@@ -30,6 +30,7 @@ from db.engine.migrate import upgrade
 from db.models import CompletionRow, EpisodeRow, JobRow
 from db.queries.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
@@ -124,7 +125,7 @@ def settings_of(folder: Path, url: str = "") -> Settings:
 
 
 def resume_job(settings: Settings, job: str) -> None:
-    process = WorkerContext(settings)
+    process = WorkerContext(Deployment(settings))
     try:
         Dispatcher(process, ["llm"], only=job).run(lambda: False)
     finally:

@@ -36,6 +36,7 @@ from db.queue.fence import reap, start_session
 from db.queue.job_changes import cancel, pause
 from db.queue.quarantine import DEATHS
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
@@ -95,7 +96,7 @@ def count_half_recorded(database: Database, job: str) -> int:
 def work_and_die(settings: Settings, database: Database, job: str) -> None:
     pid = os.fork()
     if not pid:
-        Dispatcher(WorkerContext(settings), ["llm"], only=job).run(lambda: False)
+        Dispatcher(WorkerContext(Deployment(settings)), ["llm"], only=job).run(lambda: False)
         os._exit(0)
     while count_done(database, job) < 4 or count_half_recorded(database, job) < 3:
         time.sleep(0.02)
@@ -114,7 +115,7 @@ def work_until(settings: Settings, database: Database, job: str, items: int, the
             is_changed = True
         return False
 
-    process = WorkerContext(settings)
+    process = WorkerContext(Deployment(settings))
     over = threading.Event()
     watcher = threading.Thread(target=lambda: [change() for _ in iter(lambda: over.wait(0.02), True)])
     watcher.start()

@@ -23,6 +23,7 @@ from db.queue.claims import ClaimRequest, LeaseHolder
 from db.queue.commit import commit
 from db.queue.job_changes import cancel, pause, remove, resume
 from db.review.approvals import answer, find_waiting
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint
@@ -72,7 +73,7 @@ def server() -> Iterator[FakeEndpoint]:
 
 def serve(settings: Settings, until: Callable[[], bool] = lambda: False) -> None:
     """A worker of its own, which does whatever there is."""
-    process = WorkerContext(settings)
+    process = WorkerContext(Deployment(settings))
     try:
         Dispatcher(process, ["llm"]).run(until)
     finally:
@@ -245,7 +246,7 @@ def test_a_plan_is_answered_while_a_worker_holds_its_episode_again(database, set
     assert list_waiting(database, job) == []
     resume(database, job)
     [plan] = list_waiting(database, job)
-    process = WorkerContext(settings)
+    process = WorkerContext(Deployment(settings))
     with database.engine.connect() as connection:
         holder = LeaseHolder(process.session.id, "code", find_job(connection, job))
     [held] = commit(database, holder, Batch({}), ClaimRequest(1))

@@ -12,6 +12,7 @@ from db.engine.connection import Database
 from db.engine.migrate import current, head, require_current, upgrade
 from db.queue.job_changes import resume
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from tests.fake_endpoint import FakeEndpoint, from_mapping
@@ -46,13 +47,15 @@ def database(request, tmp_path, server) -> Iterator[Database]:
 
 def go_on(database: Database, job: str) -> None:
     process = WorkerContext(
-        Settings(
-            database_url=database.url,
-            concurrency=4,
-            lease_seconds=2,
-            fence_seconds=1.5,
-            heartbeat_seconds=0.5,
-            poll_seconds=0.2,
+        Deployment(
+            Settings(
+                database_url=database.url,
+                concurrency=4,
+                lease_seconds=2,
+                fence_seconds=1.5,
+                heartbeat_seconds=0.5,
+                poll_seconds=0.2,
+            )
         )
     )
     try:

@@ -13,6 +13,7 @@ from celery.events import EventReceiver
 from sqlalchemy import func, select
 
 from db.engine.connection import open_database
+from db.engine.lease import Lease
 from db.models import CompletionRow, EpisodeRow
 from db.queries.jobs import get_job
 from db.queue.figures import progress
@@ -151,7 +152,7 @@ def test_a_worker_is_seen_as_idle_outlives_its_broker_and_listens_again(postgres
 
     def seen() -> list:
         with database.engine.connect() as connection:
-            return [(row.pid, row.items, row.id) for row in live_sessions(connection, 15.0)]
+            return [(row.pid, row.items, row.id) for row in live_sessions(connection, Lease(15.0))]
 
     with (
         start_redis() as broker,

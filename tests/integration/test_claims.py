@@ -11,6 +11,7 @@ from sqlalchemy import select, text, update
 
 from db.engine.bulk import RowsDiffer
 from db.engine.connection import now
+from db.engine.lease import Lease, SilenceWatch
 from db.engine.rows.episodes import NewScore
 from db.engine.rows.steps import NewEpisodeArtifact
 from db.journal.buffer import Buffer
@@ -27,8 +28,8 @@ from db.queue.fence import Fenced, beat, end_session, reap
 from db.queue.figures import progress
 from db.queue.job_changes import cancel, finish_if_idle, remove, resume
 from db.queue.schedule import find_idle_jobs, runnable_jobs
-from db.queue.silence import SilenceWatch
 from lumos_queue.commands import KEPT_DIGITS, Ask, Do, Note, Step
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Completion, Execution, Subgoal
 from lumos_queue.settings import Settings
@@ -114,7 +115,7 @@ def test_a_worker_declared_dead_cannot_write_and_its_items_are_owed_again(databa
     item, *_ = claim(database, dead)
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == dead.session).values(at=now() - 60))
-    assert reap(database, alive.session, SilenceWatch(15)) == [dead.session]
+    assert reap(database, alive.session, SilenceWatch(Lease(15))) == [dead.session]
     rows, _ = record(item, ASK)
     with pytest.raises(Fenced):
         commit(database, dead, Batch({item.id: item.claim}, *rows, finished=[finish(item)]))
@@ -131,7 +132,7 @@ def test_a_worker_declared_dead_cannot_write_and_its_items_are_owed_again(databa
 def test_a_live_worker_is_not_declared_dead(database):
     who = holder(database, new_job(database))
     beat(database, who.session, [], {})
-    assert reap(database, who.session, SilenceWatch(15)) == []
+    assert reap(database, who.session, SilenceWatch(Lease(15))) == []
 
 
 def test_rows_of_an_item_that_others_hold_by_now_are_dropped(database):
@@ -278,7 +279,7 @@ def test_a_cancelled_job_ends_though_its_holder_died_before_it_heard_of_it(datab
     assert cancel(database, job) == "cancelling"
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == dead.session).values(at=now() - 60))
-    reap(database, alive.session, SilenceWatch(15))
+    reap(database, alive.session, SilenceWatch(Lease(15)))
     assert find_idle_jobs(database) == [job]
     assert finish_if_idle(database, job) == "cancelled"
     with database.engine.connect() as connection:
@@ -325,7 +326,7 @@ def test_what_a_dead_process_holds_is_found_by_a_dispatcher_with_nothing_else_to
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == dead.session).values(at=now() - 60))
         connection.execute(update(JobRow).where(JobRow.id == job).values(state="cancelling"))
-    process = WorkerContext(Settings(database_url=database.url, poll_seconds=0.1))
+    process = WorkerContext(Deployment(Settings(database_url=database.url, poll_seconds=0.1)))
     try:
         Dispatcher(process, ["llm"], only=job).run(lambda: False)
     finally:
@@ -337,7 +338,7 @@ def test_what_a_dead_process_holds_is_found_by_a_dispatcher_with_nothing_else_to
 def test_a_database_of_another_revision_is_refused_every_time(database):
     with database.writer.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    process = WorkerContext(Settings(database_url=database.url))
+    process = WorkerContext(Deployment(Settings(database_url=database.url)))
     for _ in range(2):
         with pytest.raises(SpecError, match="a newer lumos-queue made it"):
             process.database  # noqa: B018

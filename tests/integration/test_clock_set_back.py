@@ -6,6 +6,7 @@ from __future__ import annotations
 from sqlalchemy import select, update
 
 from db.engine.connection import now
+from db.engine.lease import Lease
 from db.models import EpisodeRow, Heartbeat, Item, JobRow
 from db.queries.filters import parse_where
 from db.queries.jobs import get_job
@@ -44,7 +45,7 @@ def test_items_of_a_dead_process_are_pending_again(database):
     try:
         wait_until(lambda: states(database, job) == {"owed": 4}, "a session that beats no more loses its items")
         with database.engine.connect() as connection:
-            assert [row.id for row in live_sessions(connection, 1.5)] == [session.id]
+            assert [row.id for row in live_sessions(connection, Lease(1.5))] == [session.id]
     finally:
         session.close()
 
@@ -52,11 +53,11 @@ def test_items_of_a_dead_process_are_pending_again(database):
 def test_a_heartbeat_in_the_future_is_no_sign_of_life(database):
     session = start_session(database, "1")
     with database.writer.begin() as connection:
-        assert [row.id for row in live_sessions(connection, 15.0)] == [session]
+        assert [row.id for row in live_sessions(connection, Lease(15.0))] == [session]
         connection.execute(update(Heartbeat).values(at=now() + HOURS))
-        assert live_sessions(connection, 15.0) == [] and read_presence(connection, 15.0).workers == 0
+        assert live_sessions(connection, Lease(15.0)) == [] and read_presence(connection, Lease(15.0)).workers == 0
         connection.execute(update(Heartbeat).values(at=now() + 5))
-        (row,) = live_sessions(connection, 15.0)
+        (row,) = live_sessions(connection, Lease(15.0))
         assert row.silent_seconds == 0.0
 
 

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from db.engine.connection import open_database
+from db.engine.lease import Lease
 from db.models import JobRow
 from db.queries.damage import DamagedJob, find_damage
 from db.queries.filters import parse_job_where
@@ -116,9 +117,9 @@ def test_a_filter_chooses_it_by_its_state_and_never_for_a_command(stored):
     database, good = stored
     damage(database, good, "spec", "[]")
     with database.engine.connect() as connection:
-        (job,), _ = list_jobs(connection, parse_job_where("state=damaged"), 5, 15.0)
+        (job,), _ = list_jobs(connection, parse_job_where("state=damaged"), 5, Lease(15.0))
         assert job["job"] == DAMAGED
-        assert find_jobs(connection, parse_job_where("benchmark=wordmath"), 15.0) == [good]
+        assert find_jobs(connection, parse_job_where("benchmark=wordmath"), Lease(15.0)) == [good]
         with pytest.raises(DamagedJob, match="its spec is a list, expected an object"):
             get_job(connection, DAMAGED)
         assert find_damage(get_job(connection, DAMAGED, allow_damaged=True))
@@ -134,7 +135,7 @@ def test_on_postgresql_json_of_another_shape_is_damaged_too(postgres_url):
         connection.execute(text("UPDATE job SET spec = CAST(:spec AS json) WHERE id = :id"), {"spec": deep, "id": good})
     other = new_job(database, digest="cd" * 32)
     with database.engine.connect() as connection:
-        listed, _ = list_jobs(connection, parse_job_where(""), 5, 15.0)
+        listed, _ = list_jobs(connection, parse_job_where(""), 5, Lease(15.0))
     database.close()
     assert {job["job"]: job["real_state"] == "damaged" for job in listed} == {good: True, other: False}
 

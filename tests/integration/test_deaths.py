@@ -11,6 +11,7 @@ from sqlalchemy import select, update
 
 import db.queue.quarantine
 from db.engine.connection import now
+from db.engine.lease import Lease, SilenceWatch
 from db.models import EndpointShare, Heartbeat, Item, JobRow
 from db.queries.jobs import get_job
 from db.queue.batch import Batch, ReturnedItem
@@ -22,7 +23,6 @@ from db.queue.job_changes import cancel, finish_if_idle, pause, remove, resume
 from db.queue.quarantine import AT_ONCE, DEATHS, WAITS
 from db.queue.schedule import back_off, begin_work, reset_backoff, runnable_jobs
 from db.queue.shares import fair_shares, list_caps, set_cap
-from db.queue.silence import SilenceWatch
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
@@ -34,7 +34,7 @@ def kill(database, who) -> None:
     """Let a session fall silent and be found so by another."""
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == who.session).values(at=now() - 100))
-    reap(database, who.session, SilenceWatch(15))
+    reap(database, who.session, SilenceWatch(Lease(15)))
 
 
 def items_of(database, job: str) -> dict[int, tuple[str, int, int]]:

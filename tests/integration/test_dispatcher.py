@@ -16,6 +16,7 @@ from db.queue.commit import commit
 from db.queue.figures import progress
 from db.queue.job_changes import cancel, pause, remove
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -45,7 +46,7 @@ def rows():
 @contextmanager
 def dispatching(settings: Settings, patience: float = 0.0):
     """A dispatcher in a thread of this process, as `lumos worker` runs it."""
-    stop, process = threading.Event(), WorkerContext(settings)
+    stop, process = threading.Event(), WorkerContext(Deployment(settings))
     thread = threading.Thread(target=Dispatcher(process, ["cpu", "llm"], patience=patience).run, args=(stop.is_set,))
     thread.start()
     try:
@@ -208,7 +209,7 @@ def test_who_waits_for_one_job_waits_until_a_cancelled_one_has_ended(database, l
     other = holder(database, job)
     (item,) = claim(database, other)
     assert cancel(database, job) == "cancelling"
-    process = WorkerContext(Settings(database_url=database.url, poll_seconds=0.1))
+    process = WorkerContext(Deployment(Settings(database_url=database.url, poll_seconds=0.1)))
     thread = threading.Thread(target=Dispatcher(process, ["llm"], only=job).run, args=(lambda: False,))
     thread.start()
     wait_for_looks(looks, 3)

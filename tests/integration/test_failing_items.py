@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 from sqlalchemy import update
 
+from db.engine.lease import Lease
 from db.models import Item, JobRow
 from db.queries.failure_groups import MAX_GROUPS, failure_groups
 from db.queries.jobs import get_job
@@ -51,7 +52,7 @@ def failures(database, *jobs: str) -> dict[str, RetryReason]:
 
 def standing(database, job: str):
     with database.engine.connect() as connection:
-        return real_states(connection, [get_job(connection, job)], 15.0)[job]
+        return real_states(connection, [get_job(connection, job)], Lease(15.0))[job]
 
 
 def waits(database, job: str) -> list[str]:

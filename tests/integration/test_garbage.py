@@ -7,6 +7,7 @@ import gc
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
 from db.journal.episode_journal import EpisodeJournal
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from performance.embedded_run import run_job
@@ -22,7 +23,7 @@ def test_what_an_episode_held_is_freed_when_it_ends(tmp_path):
     settings = Settings(home=tmp_path, concurrency=16)
     database = open_database(settings.database)
     upgrade(database)
-    worker = WorkerContext(settings)
+    worker = WorkerContext(Deployment(settings))
     try:
         with start_server(0.0, 16) as url:
             run_job(worker, database, url, rows_of(questions(1, 8), tmp_path / "warm.jsonl"))

@@ -10,6 +10,7 @@ import pytest
 from sqlalchemy import select, text, update
 
 from db.engine.connection import open_database
+from db.engine.lease import Lease
 from db.engine.migrate import downgrade, upgrade
 from db.kinds.pools import Gpus
 from db.models import JobRow, WorkerSessionRow
@@ -18,6 +19,7 @@ from db.queue.figures import progress
 from db.queue.schedule import back_off
 from db.queue.sessions import live_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.live.watched_jobs import WatchedJobs
 from lumos_queue.settings import Settings
@@ -64,12 +66,12 @@ def submit_to_gpu(database, settings: Settings, rows, limit: int) -> str:
 def sessions_of(database) -> dict[int, tuple[str, int | None, int | None]]:
     """Pools, GPUs and MiB of each live session."""
     with database.engine.connect() as connection:
-        return {row.id: (row.pools, row.gpus, row.gpu_mib) for row in live_sessions(connection, 15.0)}
+        return {row.id: (row.pools, row.gpus, row.gpu_mib) for row in live_sessions(connection, Lease(15.0))}
 
 
 @contextmanager
 def dispatching(settings: Settings, *pools: str):
-    stop, process = threading.Event(), WorkerContext(settings, pools)
+    stop, process = threading.Event(), WorkerContext(Deployment(settings), pools)
     thread = threading.Thread(target=Dispatcher(process, pools).run, args=(stop.is_set,))
     thread.start()
     try:
@@ -178,8 +180,8 @@ def test_lists_say_which_worker_a_job_lacks_and_what_to_start(lumos, capsys):
 
 def test_auto_is_the_device_of_the_live_workers_where_there_is_a_broker(database, monkeypatch):
     monkeypatch.setattr("lumos_queue.submission.fit_device._has_gpu", lambda: True)
-    broker = Settings(database_url=database.url, broker_url="redis://127.0.0.1:1/0")
-    alone = Settings(database_url=database.url)
+    broker = Deployment(Settings(database_url=database.url, broker_url="redis://127.0.0.1:1/0"))
+    alone = Deployment(Settings(database_url=database.url))
     assert (choose_device(broker, "auto"), choose_device(alone, "auto")) == ("cpu", "cuda"), "no worker is alive"
     start_session(database, "1", ("cpu", "llm"))
     start_session(database, "1", ("cpu", "gpu"), Gpus(0, 0))
@@ -192,6 +194,7 @@ def test_auto_is_the_device_of_the_live_workers_where_there_is_a_broker(database
     assert (choose_device(broker, "auto"), choose_device(alone, "auto")) == ("cuda", "cpu")
     end_session(database, unknown)
     assert choose_device(broker, "auto") == "cpu"
+    broker.close()
 
 
 def test_watch_says_what_to_start_whatever_the_job_waits_for(database):

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from db.engine.connection import open_database
+from db.engine.lease import Lease
 from db.engine.migrate import upgrade
 from db.models import JobRow
 from db.queue.sessions import live_sessions
@@ -58,7 +59,7 @@ class Deployment:
     def sessions(self) -> dict[int, tuple[str, int | None]]:
         """Pools and GPUs of each live session."""
         with self.database.engine.connect() as connection:
-            return {row.id: (row.pools, row.gpus) for row in live_sessions(connection, 15.0)}
+            return {row.id: (row.pools, row.gpus) for row in live_sessions(connection, Lease(15.0))}
 
     def consumed(self) -> list[set[str]]:
         """The queues that each worker consumes, as it says."""

@@ -6,8 +6,8 @@ import json
 import os
 
 from db.queries.jobs import get_job
+from lumos_queue.deployment.database import database
 from lumos_queue.settings import Settings
-from lumos_queue.submission.database import database
 from tests.forked_commands import fork_lumos
 from tests.plugin_packages import write_files
 from tests.services import free_port, wait_until

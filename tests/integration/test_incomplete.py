@@ -12,8 +12,8 @@ from db.engine.connection import now
 from db.models import Item
 from db.queue.quarantine import DEATHS, close_sessions
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.database import database
 from lumos_queue.settings import read_settings
-from lumos_queue.submission.database import database
 from tests.claims import claim, holder
 from tests.command_line import Result
 from tests.fake_endpoint import FakeEndpoint

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import select, update
 
 from db.engine.connection import now
+from db.engine.lease import Lease
 from db.engine.rows.steps import NewAttempt
 from db.kinds.totals import EpisodeTotals
 from db.models import EpisodeRow, Heartbeat, Item, JobRow, ScoreRow
@@ -186,8 +187,8 @@ def test_processes_that_live_are_those_that_reported_lately_and_what_they_hold(d
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == silent).values(at=now() - 60))
     end_session(database, gone)
-    assert [(row.id, row.items) for row in read(database, live_sessions, 15.0)] == [(busy.session, 2)]
-    assert len(read(database, live_sessions, 100.0)) == 2
+    assert [(row.id, row.items) for row in read(database, live_sessions, Lease(15.0))] == [(busy.session, 2)]
+    assert len(read(database, live_sessions, Lease(100.0))) == 2
 
 
 def test_an_episode_owed_again_begins_with_nothing_of_its_ending(database):

@@ -7,6 +7,7 @@ import random
 import pytest
 from sqlalchemy import event, insert, update
 
+from db.engine.lease import Lease
 from db.models import ItemSum, JobRow, ScoreSum
 from db.queries.filters import Filter, parse_job_where
 from db.queries.jobs import get_job
@@ -19,7 +20,7 @@ from lumos_queue.reports.job_list import list_jobs
 from lumos_queue.reports.scores import job_scores
 from tests.claims import claim, finish, holder, new_job
 
-LEASE = 15.0
+LEASE = Lease(15.0)
 
 
 def listed(database, limit: int = 20, where: str = "", before: str = "") -> tuple[list[dict], bool]:

@@ -6,9 +6,9 @@ import pytest
 
 from db.queue.commit import commit
 from db.queue.job_changes import cancel
+from lumos_queue.deployment.database import database
 from lumos_queue.endpoints.model_folder import digest_of_files, weights
 from lumos_queue.settings import read_settings
-from lumos_queue.submission.database import database
 from tests.claims import claim, holder
 from tests.integration.test_incomplete import lumos, result  # noqa: F401 - the fixture
 from tests.integration.test_training_rows import done, model, steps, train_job

@@ -19,6 +19,7 @@ from db.queue.claims import ClaimRequest
 from db.queue.commit import commit
 from db.queue.fence import beat
 from db.queue.shares import set_cap
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.settings import Settings
 from tests.claims import claim, finish, holder, new_job
@@ -33,7 +34,7 @@ NAME = '<script>alert(1)</script>\x1b[2J"' + "x" * 10_000
 def exported(url: str) -> dict[str, dict[tuple[str, ...], float]]:
     """Value by the labels' values of each sample, by its name."""
     registry = CollectorRegistry()
-    registry.register(DeploymentCollector(Settings(database_url=url)))
+    registry.register(DeploymentCollector(Deployment(Settings(database_url=url))))
     found: dict = {}
     for family in text_string_to_metric_families(generate_latest(registry).decode()):
         for sample in family.samples:
@@ -92,7 +93,7 @@ def test_a_database_that_does_not_answer_is_one_metric():
 
 def test_the_dashboard_asks_only_for_what_is_exported(database, deployment):
     registry = CollectorRegistry()
-    registry.register(DeploymentCollector(Settings(database_url=database.url)))
+    registry.register(DeploymentCollector(Deployment(Settings(database_url=database.url))))
     text = generate_latest(registry).decode()
     names = set(re.findall(r"^# TYPE (\S+)", text, re.MULTILINE))
     board = json.loads((ROOT / "deploy" / "grafana.json").read_text())
@@ -114,7 +115,7 @@ def test_flower_shows_a_job_in_words_and_what_came_of_a_slice(database, deployme
     with database.writer.begin() as connection:
         spec = {"infer": {"agent": {"roles": {"planner": URL, "grounder": URL}}}}
         connection.execute(update(JobRow).where(JobRow.id == job).values(name=NAME, spec=spec))
-    shown = TaskFormat(JobWords(Settings(database_url=database.url)))
+    shown = TaskFormat(JobWords(Deployment(Settings(database_url=database.url))))
 
     def task(**fields):
         empty = {"args": f"['{job}']", "kwargs": "{}", "result": None, "exception": None}

@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import text
 
 import lumos_queue as lq
+from lumos_queue.deployment.database import database
 from lumos_queue.settings import read_settings
-from lumos_queue.submission.database import database
 
 ROWS, WRONG = 12, (3, 4)
 PLANNER = [

@@ -301,8 +301,8 @@ def test_what_a_program_gives_is_refused_in_one_line(folder, server, tmp_path, m
 
 
 def test_pages_of_the_explorer_show_such_jobs(lumos, folder, server):
+    from lumos_queue.deployment.database import database
     from lumos_queue.settings import read_settings
-    from lumos_queue.submission.database import database
 
     job = evaluate(lumos, server)["job"]
     other = evaluate(lumos, server, "--seed", "2")["job"]

@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import update
 
 from db.engine.connection import now
+from db.engine.lease import Lease
 from db.models import Heartbeat
 from db.queue.endpoint_paces import read_paces
 from db.queue.fence import beat, end_session, start_session
@@ -34,7 +35,7 @@ def report(database, window: float, seconds: float = 2.0, url: str = URL) -> int
 
 def paces(database) -> dict:
     with database.engine.connect() as connection:
-        return read_paces(connection, [URL], 15.0)
+        return read_paces(connection, [URL], Lease(15.0))
 
 
 def make_older(database, session: int, seconds: float) -> None:

@@ -94,7 +94,7 @@ def test_a_pooler_that_keeps_sessions_is_used(lumos, postgres_server, empty_url,
         assert code == 0 and line.startswith("ok")
         result = evaluate(lumos, server.chat)
         assert result.code == 0, result.err
-        database = open_database(Settings(database_url=url).database, lease_seconds=15.0)
+        database = open_database(Settings(database_url=url).database)
         with database.engine.connect() as first, database.engine.connect() as second:
             for connection in (first, second):
                 assert connection.exec_driver_sql("SHOW idle_in_transaction_session_timeout").scalar() == "10s"

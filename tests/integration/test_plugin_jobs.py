@@ -14,9 +14,9 @@ import pytest
 from db.models import JobRow
 from db.queries.jobs import get_job
 from db.queue.figures import count_scores
+from lumos_queue.deployment.database import database
 from lumos_queue.jobs.plugins import check_plugins
 from lumos_queue.settings import Settings
-from lumos_queue.submission.database import database
 from tests.forked_commands import fork_lumos
 from tests.kills.killed_child import end_sessions
 from tests.plugin_packages import install_example

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 from sqlalchemy import select, update
 
+import db.engine.lease
 import workers.session
 from db.engine.connection import now
 from db.models import EndpointShare, Heartbeat, WorkerSessionRow
@@ -37,7 +38,7 @@ def present(database, settings: Settings = QUICK):
 @pytest.fixture(autouse=True)
 def no_exit(monkeypatch):
     """A loop that seems to hang in a test ends no process."""
-    monkeypatch.setattr(workers.session, "HUNG_LEASES", 1000)
+    monkeypatch.setattr(db.engine.lease, "HUNG_LEASES", 1000)
 
 
 def silent(database, session: int) -> float:

@@ -17,6 +17,7 @@ from db.engine.migrate import upgrade
 from db.models import Heartbeat, Item, WorkerSessionRow
 from db.queue.schedule import back_off
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import DatabaseFailure, SpecError
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
@@ -66,7 +67,7 @@ def test_an_embedded_run_survives_seconds_without_writes(own_server, times, seco
         agent = Agent(roles={"planner": server.tgi, "grounder": server.tgi}, domain="maths")
         job = Evaluate(Infer("wordmath", rows.digest, "dev", "iterative", agent, limit=60))
         identifier, _ = submit(database, settings, job, rows)
-        stop, process = threading.Event(), WorkerContext(settings)
+        stop, process = threading.Event(), WorkerContext(Deployment(settings))
         run = threading.Thread(target=Dispatcher(process, ["llm"], only=identifier).run, args=(stop.is_set,))
         run.start()
         try:
@@ -106,7 +107,7 @@ def test_a_slice_that_ends_out_of_order_leaves_a_session_that_beats_no_more(tmp_
         identifier, _ = submit(database, settings, job, rows)
         if where == "reset_backoff":
             back_off(database, identifier, "earlier", 0.0)
-        process = WorkerContext(settings)
+        process = WorkerContext(Deployment(settings))
         monkeypatch.setattr("workers.run." + where, failing)
         if where == "back_off":  # which is called after another failure
             monkeypatch.setattr("workers.run.begin_work", lambda *_: (_ for _ in ()).throw(SpecError("cannot start")))

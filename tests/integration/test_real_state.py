@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import update
 
 from db.engine.connection import now
+from db.engine.lease import Lease
 from db.models import Heartbeat, JobRow
 from db.queries.jobs import get_job
 from db.queue.fence import end_session
@@ -14,7 +15,7 @@ from db.queue.schedule import await_job, back_off, begin_work
 from lumos_queue.reports.real_state import RealState, real_states
 from tests.claims import claim, holder, new_job
 
-LEASE = 15.0
+LEASE = Lease(15.0)
 
 
 def standing(database, job: str, **options):
@@ -35,7 +36,7 @@ def fall_silent(database, session: int) -> None:
     """Its last heartbeat was longer ago than the lease."""
     with database.writer.begin() as connection:
         silent = update(Heartbeat).where(Heartbeat.session == session)
-        connection.execute(silent.values(at=now() - LEASE - 1))
+        connection.execute(silent.values(at=now() - LEASE.seconds - 1))
 
 
 def test_a_job_is_queued_only_while_a_process_is_alive_that_may_take_it(database, job):

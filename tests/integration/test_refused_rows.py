@@ -12,6 +12,7 @@ from db.journal.episode_journal import EpisodeJournal
 from db.models import CompletionRow, EpisodeRow, Item
 from db.queries.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
@@ -41,7 +42,7 @@ def run(database, monkeypatch):
             agent = Agent(roles={"planner": server.tgi, "grounder": server.tgi}, domain="maths")
             job = Evaluate(Infer("wordmath", rows.digest, "dev", "iterative", agent, limit=items))
             identifier, _ = submit(database, settings, job, rows)
-            process = WorkerContext(settings)
+            process = WorkerContext(Deployment(settings))
             stop, began = False, time.monotonic()
 
             def told() -> bool:

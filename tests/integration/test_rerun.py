@@ -13,6 +13,7 @@ from db.engine.migrate import upgrade
 from db.models import EpisodeRow, Item, JobRow, TaskRow
 from db.queries.jobs import get_job
 from db.queue.job_changes import remove
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING
 from lumos_queue.settings import read_settings
@@ -229,7 +230,8 @@ def test_a_filter_that_says_nothing_of_outcomes_wants_a_whole_job(home, server, 
 def test_a_request_whose_rows_are_gone_says_so(home, server, lumos):
     first = run(lumos, *evaluate(server, "--limit", "2"))
     row = row_of(home, first["job"])
-    repeat = make_rerun(home, read_settings(), row, InferenceRequest(), (), "", DEFAULT_SCHEDULING, print)
+    with Deployment(read_settings()) as deployment:
+        repeat = make_rerun(deployment, row, InferenceRequest(), (), "", DEFAULT_SCHEDULING, print)
     remove(home, first["job"])
     with pytest.raises(SpecError, match="was removed meanwhile"):
         repeat.create(home, True)

@@ -13,9 +13,10 @@ from sqlalchemy import text
 from db.queue.job_changes import cancel, pause, resume
 from db.queue.schedule import begin_work, runnable_jobs
 from db.queue.training_steps import list_feedback
+from lumos_queue.deployment.database import database
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.settings import read_settings
-from lumos_queue.submission.database import database
 from tests.integration.test_incomplete import lumos, result  # noqa: F401 - the fixture
 from tests.rltf_jobs import OPENAGI, begin_fit
 from tests.services import wait_until
@@ -122,7 +123,7 @@ def test_a_fit_that_waits_holds_nothing_and_is_charged_nothing(fit):
 def test_processes_that_do_one_kind_of_work_each_share_a_fit(fit):
     """As workers of a deployment: neither is told which job to serve."""
     stop = threading.Event()
-    others = [WorkerContext(fit.settings) for _ in range(2)]
+    others = [WorkerContext(Deployment(fit.settings)) for _ in range(2)]
     dispatchers = [Dispatcher(one, [pool]) for one, pool in zip(others, ("cpu", "llm"), strict=True)]
     threads = [threading.Thread(target=one.run, args=(stop.is_set,)) for one in dispatchers]
     try:
@@ -145,7 +146,7 @@ def test_workers_are_told_of_a_job_when_what_it_waits_for_is_done(lumos, planner
     with begin_fit(tmp_path / "home", planner) as fit:
         fit.work()
         (rollouts,) = fit.rollouts()
-        process = WorkerContext(fit.settings.model_copy(update={"broker_url": broker}))
+        process = WorkerContext(Deployment(fit.settings.model_copy(update={"broker_url": broker})))
         try:
             run_slice(process, rollouts, lambda: 0)
         finally:
@@ -172,7 +173,7 @@ def test_rollouts_are_those_of_their_fit_whoever_asks_for_them(fit, monkeypatch)
     (rollouts,) = fit.rollouts()
     mine, theirs = fit.row(), fit.row(rollouts)
     cancel(fit.database, rollouts)
-    other = WorkerContext(fit.settings.model_copy(update={"project": "theirs", "user": "somebody"}))
+    other = WorkerContext(Deployment(fit.settings.model_copy(update={"project": "theirs", "user": "somebody"})))
     monkeypatch.setattr("lumos_queue.jobs.new_job.code_version", lambda: "9.9.9+00000000")
     try:
         run_slice(other, fit.job, lambda: 0)
@@ -187,7 +188,7 @@ def test_a_fit_that_is_cancelled_leaves_its_rollouts_alone(planner, tmp_path):
     spec = {"batch": 60}
     with begin_fit(tmp_path / "home", planner, spec=spec, **OPENAGI | {"limit": 60}) as fit:
         settings = fit.settings.model_copy(update={"heartbeat_seconds": 0.1, "concurrency": 1, "drain_seconds": 1.0})
-        process = WorkerContext(settings)
+        process = WorkerContext(Deployment(settings))
         thread = threading.Thread(target=Dispatcher(process, ["cpu", "llm"], only=fit.job).run, args=(lambda: False,))
         try:
             thread.start()

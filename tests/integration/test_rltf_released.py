@@ -11,6 +11,7 @@ import pytest
 
 from db.queue.job_changes import pause, resume
 from db.queue.training_steps import list_feedback
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.training.recipes.rltf import Rltf
 from tests.rltf_jobs import OPENAGI, begin_fit
 from tests.tiny_planners import write_planner
@@ -34,7 +35,7 @@ def test_a_released_fit_continues_in_the_middle_of_an_epoch(planner, tmp_path):
             if step == 3:
                 pause(fit.database, fit.job)
                 resume(fit.database, fit.job)
-                process = WorkerContext(fit.settings)
+                process = WorkerContext(Deployment(fit.settings))
             run_slice(process, fit.job, lambda: 0)
             run_slice(process, fit.rollouts()[-1], lambda: 0)
         run_slice(process, fit.job, lambda: 0)

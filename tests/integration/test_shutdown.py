@@ -18,6 +18,7 @@ from db.engine.connection import open_database
 from db.models import CompletionRow, EpisodeRow, Item, WorkerSessionRow
 from db.queue.figures import progress
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
@@ -95,7 +96,7 @@ def check_another_worker_completes_it(run, lost: int) -> None:
     """And repeats no recorded call; `lost`: how many calls may have been asked without being recorded."""
     run.server.latency = 0.0
     before = calls_recorded(run)
-    process = WorkerContext(run.settings)
+    process = WorkerContext(Deployment(run.settings))
     try:
         Dispatcher(process, ["llm"], only=run.job).run(lambda: False)
     finally:

@@ -11,6 +11,7 @@ from sqlalchemy import text
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
@@ -33,7 +34,7 @@ class Run:
 
     def __init__(self, folder, rows, url: str, items: int, **settings):
         self.settings = Settings(home=folder, poll_seconds=0.2, **settings)
-        self.database, self.process = open_database(self.settings.database), WorkerContext(self.settings)
+        self.database, self.process = open_database(self.settings.database), WorkerContext(Deployment(self.settings))
         upgrade(self.database)
         agent = Agent(roles={"planner": url, "grounder": url}, domain="maths")
         job = Evaluate(Infer("wordmath", rows.digest, "test", "iterative", agent, limit=items))

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from db.engine.connection import now
+from db.engine.lease import Lease, SilenceWatch
 from db.journal.buffer import Buffer
 from db.journal.episode_journal import EpisodeJournal
 from db.models import BaselineRow, CallSum, EpisodeRow, Heartbeat, Item, ItemSum, ScoreSum, VersionSum
@@ -20,7 +21,6 @@ from db.queue.figures import calls_by_ending, count_endings, count_scores, laten
 from db.queue.job_changes import cancel, finish_if_idle, pause, resume
 from db.queue.quarantine import DEATHS
 from db.queue.recount import differences, recount, repair
-from db.queue.silence import SilenceWatch
 from lumos_queue.commands import Ask, Do, Note, Step
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Completion, Ending, Execution, FinishReason, Outcome, Score, Subgoal
@@ -85,7 +85,7 @@ def work(database, who, items, chance: random.Random, give_back: float) -> Batch
 def kill(database, who) -> None:
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).where(Heartbeat.session == who.session).values(at=now() - 100))
-    reap(database, who.session, SilenceWatch(15))
+    reap(database, who.session, SilenceWatch(Lease(15)))
 
 
 def is_right(database, job: str) -> None:

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import select, update
 
 from db.engine.connection import now
+from db.engine.lease import Lease, SilenceWatch
 from db.engine.rows.steps import NewAttempt
 from db.models import Attempt, CompletionRow, EpisodeRow, Heartbeat, Item, JobRow, WorkerSessionRow
 from db.queries.jobs import get_job
@@ -16,7 +17,6 @@ from db.queue.fence import Fenced, beat, end_session, reap
 from db.queue.job_changes import cancel, finish_if_idle, pause
 from db.queue.quarantine import AT_ONCE, DEATHS
 from db.queue.schedule import begin_work, runnable_jobs
-from db.queue.silence import SilenceWatch
 from lumos_queue.commands import Ask, Step
 from lumos_queue.records import Completion, FinishReason
 from tests.claims import claim, finish, holder, new_job
@@ -108,7 +108,7 @@ def test_a_session_is_declared_dead_once(database):
     dead, who = holder(database, job), holder(database, job)
     claim(database, dead)
     kill(database, dead)
-    assert reap(database, who.session, SilenceWatch(15)) == []
+    assert reap(database, who.session, SilenceWatch(Lease(15))) == []
     with database.engine.connect() as connection:
         ended = select(WorkerSessionRow.ended_by).where(WorkerSessionRow.id == dead.session)
         assert connection.execute(ended).scalar_one() == f"session {dead.session}"  # as `kill` has it
@@ -121,7 +121,7 @@ def test_one_heartbeat_is_ones_own(database):
     with database.writer.begin() as connection:
         connection.execute(update(Heartbeat).values(at=now() - 60))
     beat(database, who.session, [], {})
-    assert reap(database, who.session, SilenceWatch(15)) == [silent.session]
+    assert reap(database, who.session, SilenceWatch(Lease(15))) == [silent.session]
 
 
 def test_a_session_that_there_is_not_may_write_nothing(database):

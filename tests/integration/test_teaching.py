@@ -17,6 +17,7 @@ from db.queue.budget import cost_of_job, set_budget
 from db.queue.job_changes import resume
 from lumos_queue.benchmarks.registry import open_source
 from lumos_queue.conversion.verdicts import NOTED
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.records import Task
 from lumos_queue.reports.report import make_report
@@ -232,7 +233,7 @@ def test_a_budget_pauses_the_job_and_a_larger_one_lets_it_go_on(rows, tmp_path):
             assert calls == len(connection.execute(select(CompletionRow.episode)).all())
         set_budget(database, job, 0.0)
         assert resume(database, job) == "queued"
-        process = WorkerContext(Settings(home=tmp_path))
+        process = WorkerContext(Deployment(Settings(home=tmp_path)))
         try:
             Dispatcher(process, ["llm"], only=job).run(lambda: False)
         finally:

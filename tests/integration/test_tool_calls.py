@@ -204,10 +204,9 @@ def test_equal_calls_of_an_episode_are_replayed_each_with_its_own_answer(tmp_pat
         connection.execute(text(f"{again} WHERE episode = (SELECT min(episode) FROM tool_call)"))
 
     async def ask() -> list[str]:
-        caller = open_replay(job, Settings(home=tmp_path))
+        caller = open_replay(job, database)
         calls = [Call("wikipedia", {"query": "Quillon Bridge"}, nth) for nth in (1, 0, 2)]
         found = [(await caller.call(one, "key")).result for one in calls]
-        await caller.close()
         return found
 
     assert asyncio.run(ask()) == ["again", "Quillon Bridge", "again"]

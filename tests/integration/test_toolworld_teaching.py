@@ -22,6 +22,7 @@ from experiments.toolworld.policies import Policies, noisy, teach
 from experiments.toolworld.results import count_repeated_calls, print_results, prompt_lengths
 from experiments.toolworld.rows import TaughtRows, label_rollouts, read_rollouts, write_rows
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.jobs.evaluate import Evaluate
@@ -126,7 +127,7 @@ def work_on(folder: Path, stop: Callable[[], bool] = lambda: False) -> tuple[Dat
     settings = Settings(home=folder, concurrency=4, poll_seconds=0.1)
     database = open_database(settings.database)
     job, _ = submit(database, settings, *rollouts("sum2act"))
-    process = WorkerContext(settings)
+    process = WorkerContext(Deployment(settings))
     try:
         Dispatcher(process, ["llm"], only=job).run(stop)
     finally:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lumos_queue.deployment.database import database
 from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
 from lumos_queue.jobs import train_child
 from lumos_queue.jobs.fork_server import fork_server
@@ -18,7 +19,6 @@ from lumos_queue.jobs.train import Train, TrainingCrashed, problem_of
 from lumos_queue.prompts.conversations import Conversation, write_conversations
 from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.settings import read_settings
-from lumos_queue.submission.database import database
 from lumos_queue.submission.store import submit
 from lumos_queue.training.recipes.base import TrainedModel, TrainingStep, WindowResult
 from lumos_queue.training.recipes.sft import sft

@@ -11,6 +11,7 @@ from db.models import CompletionRow
 from db.queries.jobs import get_job
 from lumos_queue.benchmarks.gsm8k.benchmark import GSM8K
 from lumos_queue.benchmarks.registry import open_source
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.records import Task
@@ -111,7 +112,7 @@ def submit_waiting(database, job, settings: Settings, teacher: str, **changes) -
 
 
 def run(settings: Settings, job: str) -> None:
-    process = WorkerContext(settings)
+    process = WorkerContext(Deployment(settings))
     try:
         Dispatcher(process, ["llm"], only=job).run(lambda: False)
     finally:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import DatabaseUnavailable
 from lumos_queue.settings import Settings
 from tests.integration.test_work import ended_by
@@ -23,11 +24,12 @@ ROOT = Path(__file__).resolve().parents[2]
 #: Told to end from the start (or never), and at work for a minute all the same.
 PROGRAM = """
 import sys, time
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext
 from workers.watchdog import Watchdog
 
-process = WorkerContext(Settings(database_url=sys.argv[1], drain_seconds=0.5))
+process = WorkerContext(Deployment(Settings(database_url=sys.argv[1], drain_seconds=0.5)))
 print(process.session.id, flush=True)
 with Watchdog(process, lambda: sys.argv[2] == "told"):
     time.sleep(60)
@@ -59,7 +61,7 @@ def test_a_process_that_does_not_end_when_told_is_ended_and_its_items_are_owed_a
 
 def ask(url: str, lease_seconds: float, statement_seconds: float) -> None:
     """Wait for a statement that takes so long on the only connection in use."""
-    process = WorkerContext(Settings(database_url=url, lease_seconds=lease_seconds))
+    process = WorkerContext(Deployment(Settings(database_url=url, lease_seconds=lease_seconds)))
     try:
         with Watchdog(process, lambda: False), process.database.engine.connect() as connection:
             connection.execute(text("SELECT pg_sleep(:seconds)"), {"seconds": statement_seconds})

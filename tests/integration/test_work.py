@@ -14,6 +14,7 @@ from db.models import WorkerSessionRow
 from db.queries.jobs import get_job
 from db.queue.schedule import back_off, runnable_jobs
 from lumos_queue.benchmarks.registry import open_benchmark
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.jobs.evaluate import Evaluate
@@ -39,7 +40,7 @@ def rows():
 
 @contextmanager
 def at_work(database, **settings):
-    process = WorkerContext(Settings(database_url=database.url, concurrency=ITEMS, **settings))
+    process = WorkerContext(Deployment(Settings(database_url=database.url, concurrency=ITEMS, **settings)))
     try:
         yield process
     finally:

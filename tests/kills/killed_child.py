@@ -14,11 +14,12 @@ from pathlib import Path
 
 import workers.outbox
 from db.engine.connection import open_database
+from db.engine.lease import Lease, SilenceWatch
 from db.journal.buffer import Buffer
 from db.journal.episode_journal import EpisodeJournal
 from db.queue.fence import reap
-from db.queue.silence import SilenceWatch
 from lumos_queue.commands import Step
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.episode import StepContext
 from lumos_queue.settings import Settings
 from workers.context import WorkerContext
@@ -62,13 +63,13 @@ def wait_for_progress(condition: Callable[[], bool], seconds: float = 30.0) -> N
 def end_sessions(settings: Settings) -> None:
     """Declare the sessions of dead processes dead at once, without waiting for the ends of their leases."""
     database = open_database(settings.database)
-    reap(database, 0, SilenceWatch(-1.0))
+    reap(database, 0, SilenceWatch(Lease(-1.0)))
     database.close()
 
 
 def resume_job(settings: Settings, job: str) -> None:
     """Work on a job until it is done."""
-    process = WorkerContext(settings)
+    process = WorkerContext(Deployment(settings))
     try:
         Dispatcher(process, ["llm", "cpu"], only=job).run(lambda: False)
     finally:

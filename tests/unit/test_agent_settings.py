@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from lumos_queue.cli.job_tables import SETTINGS, print_job
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.errors import SpecError
@@ -151,7 +152,7 @@ def registered(monkeypatch):
 
 def request(tmp_path, **changes):
     settings, basis = Settings(home=tmp_path, **DEPLOYED), Basis(sampling=Sampling(temperature=0.7))
-    return make_inference_job("evaluate", replace(OPTIONS, **changes), settings, print, basis=basis)[0]
+    return make_inference_job("evaluate", replace(OPTIONS, **changes), Deployment(settings), print, basis=basis)[0]
 
 
 def test_a_job_keeps_what_was_asked_for_and_is_read_back_as_it_was(tmp_path, registered):

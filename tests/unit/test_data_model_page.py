@@ -38,7 +38,7 @@ def test_every_state_and_ending_is_on_the_page():
 
 
 def test_the_queries_run(tmp_path):
-    database = open_database(f"sqlite:///{tmp_path / 'lumos.db'}", 15)
+    database = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
     try:
         upgrade(database)
         queries = re.findall(r"```sql\n(.*?)```", PAGE, re.DOTALL) + re.findall(r"`(SELECT [^`]+)`", PAGE)

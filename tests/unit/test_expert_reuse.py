@@ -15,6 +15,7 @@ from lumos_queue.actions.experts.interface import ExpertActions
 from lumos_queue.actions.experts.options import prepare_experts
 from lumos_queue.actions.experts.recorded_runs import RecordedRuns
 from lumos_queue.actions.experts.reuse import Results, ReusedRuns
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.experts.problems import DIED, Problem
 from lumos_queue.records import Execution, Task
@@ -32,13 +33,10 @@ class Recorded:
     """A database that has one run of everything."""
 
     def __init__(self, found: Execution):
-        self.found, self.closed = found, False
+        self.found = found
 
     async def find(self, command: str) -> Execution:
         return self.found
-
-    def close(self) -> None:
-        self.closed = True
 
 
 def run_once(monkeypatch, found: Execution, spec=SPEC, expert: str = "Sentiment Analysis") -> tuple[Execution, list]:
@@ -85,10 +83,11 @@ def test_a_database_that_cannot_be_read_is_no_wrong_answer(tmp_path):
     with database.writer.begin() as connection:
         connection.execute(text("ALTER TABLE tool_call RENAME TO elsewhere"))
     database.close()
-    recorded = RecordedRuns(settings)
+    deployment = Deployment(settings)
+    recorded = RecordedRuns(deployment)
     with pytest.raises(InfrastructureError, match="the recorded runs of experts cannot be read"):
         asyncio.run(recorded.find("0" * 64))
-    recorded.close()
+    deployment.close()
 
 
 def test_a_run_is_named_by_the_version_of_its_expert_too(monkeypatch):
@@ -135,7 +134,7 @@ def test_an_oracle_needs_the_originals_of_generated_inputs(benchmark, keeps, sta
 
 def test_closing_stops_what_runs_and_ends_what_is_open(monkeypatch):
     actions = ExpertActions(use_fakes(monkeypatch), host=FakeExpertHost({}, delay=60))
-    actions._recorded_runs = recorded = Recorded(Execution("ok"))
+    actions._recorded_runs = Recorded(Execution("ok"))
     closed = []
 
     class Servers:
@@ -153,7 +152,7 @@ def test_closing_stops_what_runs_and_ends_what_is_open(monkeypatch):
         return asyncio.all_tasks() - {asyncio.current_task()}
 
     assert not asyncio.run(main()) and not actions._runs._active_runs
-    assert closed and recorded.closed
+    assert closed
 
 
 # --- ReusedRuns alone

@@ -146,12 +146,7 @@ ALLOWED = {
     ),
     "no file: a method of this project that is called open, standard input, or a request": (
         "lumos_queue/actions/ranking/registry.py: open_ranker: .open",
-        "lumos_queue/jobs/convert.py: Convert.open: Images.open",
-        "lumos_queue/jobs/convert.py: Convert.open: Meter.open",
-        "lumos_queue/jobs/infer.py: Infer.open: Meter.open",
         "lumos_queue/jobs/evaluate.py: Evaluate.open: self.infer.open",
-        "lumos_queue/jobs/infer.py: Infer.open: Images.open",
-        "lumos_queue/jobs/train.py: Train.open: Rollouts.open",
         "lumos_queue/jobs/train_child.py: main: json.load",
         "lumos_queue/models/serve.py: ModelServer._wait_until_ready: opener.open",
         "workers/run.py: _slice: job.open",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from db.queue.silence import SilenceWatch
+from db.engine.lease import Lease, SilenceWatch
 
 LEASE = 15.0
 
@@ -12,7 +12,7 @@ class Times:
 
     def __init__(self) -> None:
         self.monotonic, self.database = 100.0, 1_000_000.0
-        self.watch = SilenceWatch(LEASE, lambda: self.monotonic)
+        self.watch = SilenceWatch(Lease(LEASE), lambda: self.monotonic)
 
     def pass_by(self, seconds: float) -> None:
         self.monotonic += seconds

@@ -12,6 +12,7 @@ import pytest
 from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.actions.qa.interface import QaActions
 from lumos_queue.commands import Ask, Do
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.scripted import Scripted
@@ -186,7 +187,7 @@ ALONE = {"planner": "", "grounder": "", "solver": "tgi://a:1"}
 
 def agent_of(home: Path, **changes) -> Agent:
     settings = Settings(home=home, broker_url="redis://127.0.0.1:9/0")  # nobody is asked who they are
-    job, _ = make_inference_job("infer", replace(OPTIONS, **changes), settings, lambda line: None)
+    job, _ = make_inference_job("infer", replace(OPTIONS, **changes), Deployment(settings), lambda line: None)
     return job.agent
 
 

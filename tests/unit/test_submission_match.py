@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.model_synthesis import FORMULATION
 from lumos_queue.prompts.agent import Agent
@@ -27,7 +28,7 @@ def request(folder, benchmark: str, formulation: str, **changes):
         split={"openagi": "labelled", "toolbench": "I1-inst"}.get(benchmark, "test"),
         **changes,
     )
-    return make_inference_job("evaluate", options, Settings(home=folder, **DEPLOYED), print)[0]
+    return make_inference_job("evaluate", options, Deployment(Settings(home=folder, **DEPLOYED)), print)[0]
 
 
 @pytest.mark.parametrize(

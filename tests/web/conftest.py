@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from db.engine.connection import Database, open_database
+from db.engine.lease import Lease
 from db.engine.migrate import upgrade
 from lumos_queue.web.access.users import Role
 from tests.explorers import CHROMIUM, Explorer, RoleLogin, call_explorer, serve_explorer
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 #: The server allows a transaction two thirds of this without a statement, which suffices on a busy machine.
-LEASE_SECONDS = 900.0
+LEASE = Lease(900.0)
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def database(request, tmp_path) -> Iterator[Database]:
         test_database = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
         upgrade(test_database)
     else:
-        test_database = open_database(request.getfixturevalue("postgres_url"), LEASE_SECONDS)
+        test_database = open_database(request.getfixturevalue("postgres_url"), LEASE.idle_milliseconds)
     yield test_database
     test_database.close()
 

@@ -20,7 +20,7 @@ from db.review.reservations import SECONDS, reserve_next, skip_place, store_labe
 from lumos_queue.errors import SpecError
 from lumos_queue.scoring.sampling import AuditKind
 from tests.scored_jobs import create_scored_job
-from tests.web.conftest import LEASE_SECONDS
+from tests.web.conftest import LEASE
 
 AUDIT = "first"
 pytestmark = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
@@ -197,7 +197,7 @@ def test_many_people_at_two_servers_label_each_place_once_and_the_shared_ones_tw
     with database.engine.connect() as connection:
         wanted = dict(connection.execute(select(AuditSample.place, AuditSample.labels_wanted)).all())
     assert Counter(wanted.values()) == {1: 18, 2: 6}
-    other = open_database(database.url, LEASE_SECONDS)
+    other = open_database(database.url, LEASE.idle_milliseconds)
 
     def work(number: int) -> int:
         person, given = people[number], 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lumos_queue.actions.base import LocalTool
 from lumos_queue.actions.experts.chat_runs import ask_samples
@@ -37,6 +37,10 @@ from lumos_queue.records import Execution, Task
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.util.sanitize import storable
 
+if TYPE_CHECKING:
+    from lumos_queue.actions.experts.recorded_runs import RecordedRuns
+    from lumos_queue.deployment.deployment import Deployment
+
 EXPERT = "expert"  #: the tool that a call names
 ORACLE = "oracle"  #: the provenance of a run of an oracle
 
@@ -59,13 +63,13 @@ class ExpertActions:
     def __init__(
         self, tools: Mapping[str, str] | None = None, settings: Settings | None = None, host: Host | None = None
     ):
-        """Raises SpecError if the experts differ from those at submission. Without `settings`, it reads no database."""
+        """Raises SpecError if the experts differ from those at submission."""
         self._tools = dict(tools or {})
         self.facts = open_experts(self._tools)
         self.local_tools: Mapping[str, LocalTool] = {EXPERT: self._answer}
         self._host, self._runs = host, ReusedRuns()
         self._remote = RemoteExperts(settings or read_settings())
-        self._recorded_runs = _open_recorded_runs(settings)
+        self._recorded_runs: RecordedRuns | None = None
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:
@@ -75,6 +79,12 @@ class ExpertActions:
     def model_addresses(tools: Mapping[str, str]) -> dict[str, str]:
         return chat_addresses(tools)
 
+    def read_records(self, deployment: Deployment) -> None:
+        """Answer calls from earlier runs of experts in the deployment's database, whatever job made them."""
+        from lumos_queue.actions.experts.recorded_runs import RecordedRuns
+
+        self._recorded_runs = RecordedRuns(deployment)
+
     def begin(self, task: Task) -> ExpertSession:
         return ExpertSession(self, task)
 
@@ -82,8 +92,6 @@ class ExpertActions:
         """Stop active runs. The processes of experts stay: all jobs of this process share them."""
         await self._runs.close()
         await self._remote.close()
-        if self._recorded_runs is not None:
-            self._recorded_runs.close()
 
     def is_oracle(self, expert: Expert) -> bool:
         return expert.name in self.facts and self.facts[expert.name].fidelity == Fidelity.ORACLE
@@ -200,11 +208,3 @@ def _read_text(data: bytes) -> str | Problem:
     if len(text) > MAX_CHARACTERS:
         return Problem(BAD_OUTPUT, f"a text of {len(text):,} characters: at most {MAX_CHARACTERS:,}")
     return storable(text)[0]
-
-
-def _open_recorded_runs(settings: Settings | None) -> Any:
-    if settings is None:
-        return None
-    from lumos_queue.actions.experts.recorded_runs import RecordedRuns
-
-    return RecordedRuns(settings)

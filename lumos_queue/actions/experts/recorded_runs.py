@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 
-from db.engine.lazy_database import LazyDatabase
 from db.journal.tool_calls import find_call_in_any_job
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import DatabaseFailure, InfrastructureError
 from lumos_queue.records import Execution
-from lumos_queue.settings import Settings
 
 
 class RecordedRuns:
-    """Looks up calls by their digest. The first look-up opens the database."""
+    """Looks up calls by their digest."""
 
-    def __init__(self, settings: Settings):
-        self._database = LazyDatabase(settings.database, settings.lease_seconds)  # look-ups run in threads
+    def __init__(self, deployment: Deployment):
+        self._deployment = deployment
 
     async def find(self, command: str) -> Execution | None:
         """Return the execution of a successful call with the digest `command`; None if there is none.
@@ -28,9 +27,6 @@ class RecordedRuns:
             problem = f"the recorded runs of experts cannot be read: {error.driver_message}"
             raise InfrastructureError(problem) from None
 
-    def close(self) -> None:
-        self._database.close()
-
     def _find(self, command: str) -> Execution | None:
-        with self._database.get().engine.connect() as connection:
+        with self._deployment.database.engine.connect() as connection:
             return find_call_in_any_job(connection, command)

@@ -23,6 +23,7 @@ from lumos_queue.actions.tools.arguments import read_arguments
 from lumos_queue.actions.tools.options import read_limit
 from lumos_queue.actions.tools.session import FunctionSession, referable_values
 from lumos_queue.actions.tools.statuses import code_of
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.episode import StepContext
 from lumos_queue.errors import ActionError
 from lumos_queue.records import Action, Execution, Task
@@ -55,6 +56,10 @@ class LocalToolActions:
         self.experts = ExpertActions(_without_limit(tools), settings, host)
         self.maths = MathsActions()
         self.local_tools: Mapping[str, LocalTool] = self.experts.local_tools
+
+    def read_records(self, deployment: Deployment) -> None:
+        """Answer calls from earlier runs of experts in the deployment's database."""
+        self.experts.read_records(deployment)
 
     @staticmethod
     def prepare(tools: Mapping[str, str]) -> dict[str, str]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from lumos_queue.commands import Call
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.tools.caller import Caller, describe_call
 from lumos_queue.records import Execution
-from lumos_queue.settings import Settings
 
 
-def open_caller(live: bool, replay: str, settings: Settings, server: str = "") -> Caller:
+def open_caller(live: bool, replay: str, deployment: Deployment, server: str = "") -> Caller:
     """Return a caller that makes calls (`live`), answers them from the job `replay`, or refuses them.
 
     `server`: the address of the API server in the job's options, which is allowed even in private networks.
@@ -25,11 +25,11 @@ def open_caller(live: bool, replay: str, settings: Settings, server: str = "") -
     if replay:
         from lumos_queue.execution.tools.replay import open_replay
 
-        return open_replay(replay, settings)
+        return open_replay(replay, deployment.database)
     if live:
         from lumos_queue.execution.tools.registry import open_live
 
-        return open_live(settings, server)
+        return open_live(deployment.settings, server)
     return Caller(_refuse)
 
 

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import asyncio
 
-from db.engine.connection import open_database
+from db.engine.connection import Database
 from db.journal.tool_calls import find_recorded_call
 from db.queries.jobs import get_job
 from lumos_queue.commands import Call
 from lumos_queue.errors import DatabaseFailure, InfrastructureError
 from lumos_queue.execution.tools.caller import UNMADE, Caller, describe_call
 from lumos_queue.records import Execution
-from lumos_queue.settings import Settings
 
 
-def open_replay(job: str, settings: Settings) -> Caller:
-    """Return a caller that answers from a job's records, with its own connection to the settings' database.
+def open_replay(job: str, database: Database) -> Caller:
+    """Return a caller that answers from a job's records.
 
     It finds a call by its tool and arguments, in any episode of the job. If episodes have different answers, it takes
     the answers of the earliest episode, in their order (Call.nth). Raises SpecError for an unknown job.
     """
-    database = open_database(settings.database, settings.lease_seconds)
-    try:
-        with database.engine.connect() as connection:
-            job = get_job(connection, job).id
-    except BaseException:
-        database.close()
-        raise
+    with database.engine.connect() as connection:
+        job = get_job(connection, job).id
 
     def look(command: Call) -> Execution | None:
         with database.engine.connect() as connection:
@@ -46,7 +40,4 @@ def open_replay(job: str, settings: Settings) -> Caller:
             message=f"job {job} has recorded no call {call}: make it in a job with --live, and replay that",
         )
 
-    async def close() -> None:
-        database.close()
-
-    return Caller(recall, close)
+    return Caller(recall)

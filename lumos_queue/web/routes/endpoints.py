@@ -55,7 +55,7 @@ def change_cap(
 def _read(connection: Connection, site: AppState) -> dict[str, Any]:
     work = read_open_work(connection, MAX_OPEN)
     caps = list_caps(connection)
-    sessions = live_sessions(connection, site.settings.lease_seconds)
+    sessions = live_sessions(connection, site.lease)
     loads = read_loads(connection, [*work.jobs, *(cap[0] for cap in caps)], sessions, site.settings)
     return {
         "loads": loads,

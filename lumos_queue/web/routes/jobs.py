@@ -52,7 +52,7 @@ def jobs_page(visit: Reading, where: str = "", before: str = "") -> Response:
     try:
         condition = read_job_where(site.database, where)
         with site.reading() as connection:
-            jobs, has_more = list_jobs(connection, condition, PAGE, site.settings.lease_seconds, storable(before)[0])
+            jobs, has_more = list_jobs(connection, condition, PAGE, site.lease, storable(before)[0])
     except SpecError as error:
         wrong = str(error)
     return render(visit, "jobs.html", 400 if wrong else 200, jobs=jobs, more=has_more, where=where, wrong=wrong)
@@ -64,7 +64,7 @@ def job_page(visit: Reading, name: str, by: str = "") -> Response:
     site = visit.site
     with site.reading() as connection:
         row = find_job(connection, name)
-        (facts,) = describe_jobs(connection, [row], site.settings.lease_seconds, row.created_at)
+        (facts,) = describe_jobs(connection, [row], site.lease, row.created_at)
         tags = tags_of(connection, [row.id]).get(row.id, {})
     if name != row.id:
         return RedirectResponse(f"/jobs/{row.id}", 303)

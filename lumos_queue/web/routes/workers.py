@@ -21,7 +21,7 @@ def workers_page(visit: Reading) -> Response:
     """The page of workers, or its changing part for an open page."""
     site = visit.site
     with site.reading() as connection:
-        sessions = live_sessions(connection, site.settings.lease_seconds)
+        sessions = live_sessions(connection, site.lease)
         jobs_by_worker = jobs_held(connection)
         refusals, moment = list_refused_messages(connection), clock(connection)
     workers = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from lumos_queue.errors import SpecError
@@ -20,7 +20,7 @@ _is_refused = False
 
 
 @contextmanager
-def note_call(deployment: Settings) -> Iterator[None]:
+def note_call(deployment: Settings) -> Generator[None, None, None]:
     """Count a call as in progress until it ends. Raises SpecError if it would hang on SQLite."""
     if _is_refused and deployment.database.startswith("sqlite"):
         raise SpecError(

@@ -1,11 +1,57 @@
-"""Find silent worker sessions, as one process observes them."""
+"""The lease of worker sessions: how long a session may be silent, and the sessions that were silent for longer."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-JUMP_LEASES = 1 / 3  #: in leases: the database's clock is not trusted after a larger jump against this process's clock
+from sqlalchemy import ColumnElement, and_
+
+from db.engine.time_conditions import is_recent
+from db.models import Heartbeat, WorkerSessionRow
+
+HUNG_LEASES = 4  #: leases after which an event loop that hangs is given up
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A worker session that sends no heartbeat for `seconds` loses its items. All other times are parts of a lease."""
+
+    seconds: float
+
+    @property
+    def idle_milliseconds(self) -> int:
+        """A server ends a transaction that was idle for so long. It holds locks, so it must end before the lease."""
+        return int(self.seconds * 1000 * 2 / 3)
+
+    @property
+    def reap_seconds(self) -> float:
+        """The time between two searches for silent sessions."""
+        return self.seconds / 3
+
+    @property
+    def jump_seconds(self) -> float:
+        """The database's clock is not trusted after a larger jump against this process's clock."""
+        return self.seconds / 3
+
+    @property
+    def notice_seconds(self) -> float:
+        """A worker logs that the database does not answer after so long."""
+        return 0.3 * self.seconds
+
+    @property
+    def hung_seconds(self) -> float:
+        """An event loop that hangs for longer is given up."""
+        return HUNG_LEASES * self.seconds
+
+    def is_silent(self, heartbeat: float, database_now: float) -> bool:
+        """Whether a heartbeat is older than the lease. Both times are in seconds by the database's clock."""
+        return heartbeat < database_now - self.seconds
+
+    def is_alive(self) -> ColumnElement[bool]:
+        """Return the SQL condition that a session (joined with its heartbeat) has not ended, and is not silent."""
+        return and_(WorkerSessionRow.ended_at.is_(None), is_recent(Heartbeat.at, self.seconds))
 
 
 class SilenceWatch:
@@ -17,9 +63,9 @@ class SilenceWatch:
     is set forward, every heartbeat looks old. So for the next lease, only the monotonic clock counts.
     """
 
-    def __init__(self, lease_seconds: float, clock: Callable[[], float] = time.monotonic):
+    def __init__(self, lease: Lease, clock: Callable[[], float] = time.monotonic):
         """`clock`: the monotonic clock."""
-        self.lease_seconds = lease_seconds
+        self.lease = lease
         self._clock = clock
         self._latest_heartbeats: dict[
             int, tuple[float, float]
@@ -41,7 +87,7 @@ class SilenceWatch:
         if self._last is not None:
             last_database, last_start = self._last
             # A slow query lengthens the second difference only.
-            if database_now - last_database - (moment - last_start) > JUMP_LEASES * self.lease_seconds:
+            if database_now - last_database - (moment - last_start) > self.lease.jump_seconds:
                 self._jump_time = moment
         self._last = database_now, start_time
         latest: dict[int, tuple[float, float]] = {}
@@ -49,9 +95,9 @@ class SilenceWatch:
             before = self._latest_heartbeats.get(session)
             latest[session] = before if before is not None and before[0] == heartbeat else (heartbeat, moment)
         self._latest_heartbeats = latest
-        is_trusted = self._jump_time is None or moment - self._jump_time > self.lease_seconds
+        is_trusted = self._jump_time is None or moment - self._jump_time > self.lease.seconds
         return [
             session
             for session, (heartbeat, since) in latest.items()
-            if (is_trusted and heartbeat < database_now - self.lease_seconds) or start_time - since > self.lease_seconds
+            if (is_trusted and self.lease.is_silent(heartbeat, database_now)) or start_time - since > self.lease.seconds
         ]

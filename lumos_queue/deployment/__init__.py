@@ -1,0 +1,1 @@
+"""The deployment that a process works in: its settings, its database and its lease."""
