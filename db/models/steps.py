@@ -6,6 +6,7 @@ from sqlalchemy import Column, Index, LargeBinary, text
 from sqlmodel import Field
 
 from db.models.base import Base, Key, Mapped, instant, json, long_text, refers
+from lumos_queue.records import JsonObject
 
 _IS_EMPTY = text("reply = ''")
 
@@ -94,7 +95,7 @@ class ToolCallRow(StepKey, table=True):
     __tablename__ = "tool_call"
     __table_args__ = (Index("tool_call_command_index", "command"),)
     tool: Mapped[str]
-    arguments: Mapped[dict[str, object]] = json()
+    arguments: Mapped[JsonObject] = json()
     status: Mapped[str]
     result: Mapped[str] = long_text()
     result_block: Mapped[str | None] = Field(default=None)
