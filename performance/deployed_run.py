@@ -49,7 +49,6 @@ def run_job(database: Database, settings: Settings, url: str, rows: Rows, limit:
         with database.engine.connect() as connection:
             row = get_job(connection, identifier)
         if row.state == "done":
-            assert row.finished_at is not None
             return identifier, row.finished_at
         if time.monotonic() > until:
             raise RuntimeError(f"job {identifier} is {row.state} after {limit:g} s: {row.waiting}")

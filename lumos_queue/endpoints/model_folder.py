@@ -54,11 +54,6 @@ def weights(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.safetensors"))
 
 
-def digest_weights(folder: Path) -> str:
-    """Return the digest `sha256` of a model folder's identity. Raises the errors of `identity`."""
-    return str(identity(folder)["sha256"])
-
-
 def identity(folder: Path) -> dict[str, Json]:
     """Return the model's name, kind, digests and libraries. Raises SpecError if its configuration cannot be read."""
     architectures: Any = _read_config(folder).get("architectures")

@@ -11,7 +11,7 @@ from importlib import util
 from pathlib import Path
 
 from lumos_queue.actions.ranking.base import Ranker, RankerKind
-from lumos_queue.endpoints.model_folder import digest_weights, weights
+from lumos_queue.endpoints.model_folder import identity, weights
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.util.extras import install_command
 from lumos_queue.util.launch_folder import from_launch
@@ -115,4 +115,4 @@ def _state(folder: Path) -> tuple[tuple[str, int, int], ...]:
 @cache
 def _digest(folder: Path, _state: tuple[tuple[str, int, int], ...]) -> str:
     """Return the sha256 of the weights, computed once in a process for each state of the files."""
-    return digest_weights(folder)
+    return identity(folder)["sha256"]

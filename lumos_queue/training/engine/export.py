@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from transformers import GenerationConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import logging
 
-from lumos_queue.endpoints.model_folder import digest_weights
+from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.records import TrainedModel
 from lumos_queue.training.engine.checkpoints import checkpoint_of, read_seal
 from lumos_queue.training.engine.model import auto_class, is_encoder_decoder, load_tokenizer
@@ -32,7 +32,7 @@ def export_fit(spec: FitSpec, fit: Path, step: int, folder: Path, origin: dict[s
     """
     checkpoint = checkpoint_of(fit, step)
     read_seal(checkpoint)
-    base = digest_weights(Path(spec.base)) if spec.base else ""
+    base = identity(Path(spec.base))["sha256"] if spec.base else ""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     write = _write_adapter if spec.lora else _write_model

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from lumos_queue.endpoints.model_folder import digest_weights
+from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.training.base_check import check_base
@@ -115,6 +115,6 @@ def starter(data: Path, folder: Path, base: Path | None, **values: Any) -> Start
     if base is None:
         return Starter(str(data.resolve()), str(folder.resolve()), **values)
     check_base(base)
-    content = digest_weights(base)
+    content = identity(base)["sha256"]
     fits = (ADAPTER, ITERATIVE, ONE_PASS)
     return Starter(str(data.resolve()), str(folder.resolve()), str(base.resolve()), content, **{"fits": fits, **values})

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from transformers.utils import logging
 
-from lumos_queue.endpoints.model_folder import MADE_FROM, digest_of_files, digest_weights, weights
+from lumos_queue.endpoints.model_folder import MADE_FROM, digest_of_files, identity, weights
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.descriptions import shows_descriptions_in
 from lumos_queue.formulations.registry import FORMULATIONS
@@ -129,7 +129,7 @@ def export(recipe: Rltf) -> WindowResult:
     target = folder / EXPORT
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(checkpoint, target, ignore=shutil.ignore_patterns(ADAPTER, TRAINING, STATE, "seal.json"))
-    base = digest_weights(from_launch(recipe.start))
+    base = identity(from_launch(recipe.start))["sha256"]
     origin: dict[str, Any] = {"base": {"name": from_launch(recipe.start).name, "sha256": base}, "step": recipe.steps}
     if FORMULATIONS.load(recipe.evaluation["formulation"]).functions:
         origin[DESCRIPTIONS] = SHOWN if shows_descriptions_in(recipe.evaluation) else HIDDEN
