@@ -92,7 +92,7 @@ class Local:
         )
 
     async def identity(self) -> dict[str, Json]:
-        return await asyncio.to_thread(identity, self._folder)
+        return {**await asyncio.to_thread(identity, self._folder)}
 
     async def close(self) -> None:
         if self._batcher is not None:

@@ -54,7 +54,7 @@ def weights(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.safetensors"))
 
 
-def identity(folder: Path) -> dict[str, Json]:
+def identity(folder: Path) -> dict[str, str]:
     """Return the model's name, kind, digests and libraries. Raises SpecError if its configuration cannot be read."""
     architectures: Any = _read_config(folder).get("architectures")
     return {
