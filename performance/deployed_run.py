@@ -48,7 +48,7 @@ def run_job(database: Database, settings: Settings, url: str, rows: Rows, limit:
     while True:
         with database.engine.connect() as connection:
             row = get_job(connection, identifier)
-        if row.state == "done":
+        if row.state == "done" and row.finished_at is not None:
             return identifier, row.finished_at
         if time.monotonic() > until:
             raise RuntimeError(f"job {identifier} is {row.state} after {limit:g} s: {row.waiting}")

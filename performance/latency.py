@@ -59,6 +59,7 @@ def measure(servers: Servers | None, pairs: int, quick: bool) -> dict[str, list[
                 query = select(func.min(Attempt.started_at)).join(EpisodeRow, EpisodeRow.id == Attempt.episode)
                 with database.engine.connect() as connection:
                     claim_time = connection.execute(query.where(EpisodeRow.job == identifier)).scalar_one()
+                assert row.started_at is not None, "the job is done"
                 stats = ask(url, "/stats")
                 times = (send_time, stats["first_info_at"], row.started_at, claim_time, stats["first_call_at"])
                 for phase, timestamp in zip(PHASES, times, strict=True):
