@@ -16,6 +16,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.execution.serving.server import reach_warning
 from lumos_queue.execution.tools.callers import open_caller
 from lumos_queue.settings import Settings
@@ -234,7 +235,7 @@ def test_our_own_agents_are_served_where_their_job_names_the_server(serve, tmp_p
             caller = None
 
             async def call(self, command, key):
-                self.caller = self.caller or open_caller(True, "", Settings(home=tmp_path), served.url)
+                self.caller = self.caller or open_caller(True, "", Deployment(Settings(home=tmp_path)), served.url)
                 return await self.caller.call(command, key)
 
         actions = [call(LATEST_NAME, {"parcelid": parcel}) for parcel in ("P1", "P9", "P2")]

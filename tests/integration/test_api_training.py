@@ -8,6 +8,7 @@ import pytest
 
 import lumos_queue as lq
 from lumos_queue.api.train import _make
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.training.engine.spec import LoraShape
 from tests.conftest import ROOT
 from tests.unit.test_training_sft import build, model  # noqa: F401 - the fixtures
@@ -64,8 +65,8 @@ def test_a_small_model_is_trained_and_the_same_request_is_the_same_job(build, mo
 
 def test_values_mean_what_the_command_line_takes_them_for(build, model, tmp_path):  # noqa: F811
     asked = {"data": [str(build)], "start": str(model), "folder": tmp_path / "fit", "preset": "scratch"}
-    recipe = _make("sft", asked | {"steps": 0, "rate": 0.0, "lora": 8, "seed": 3}, lq.Settings())
-    plain = _make("sft", asked, lq.Settings())
+    recipe = _make("sft", asked | {"steps": 0, "rate": 0.0, "lora": 8, "seed": 3}, Deployment(lq.Settings()))
+    plain = _make("sft", asked, Deployment(lq.Settings()))
     assert recipe.fit.lora == LoraShape(rank=8) and recipe.fit.seed == 3
     assert (recipe.fit.steps, recipe.fit.rate) == (plain.fit.steps, plain.fit.rate)
 

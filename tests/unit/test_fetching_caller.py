@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from lumos_queue.commands import Call
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import ActionError, InfrastructureError, SpecError
 from lumos_queue.execution.tools.caller import MAX_KEPT, Caller
 from lumos_queue.execution.tools.callers import open_caller
@@ -26,7 +27,7 @@ BRIDGE = Call("wikipedia", {"query": "Quillon Bridge"})
 
 def test_without_live_or_replay_a_call_is_refused_and_says_what_to_do(tmp_path):
     async def ask() -> Execution:
-        caller = open_caller(False, "", Settings(home=tmp_path))
+        caller = open_caller(False, "", Deployment(Settings(home=tmp_path)))
         done = await caller.call(BRIDGE, "key")
         await caller.close()
         return done
@@ -42,7 +43,7 @@ def test_without_live_or_replay_a_call_is_refused_and_says_what_to_do(tmp_path):
 
 def test_live_and_replay_exclude_each_other(tmp_path):
     with pytest.raises(SpecError, match="--live and --replay exclude each other"):
-        open_caller(True, "abcd1234", Settings(home=tmp_path))
+        open_caller(True, "abcd1234", Deployment(Settings(home=tmp_path)))
 
 
 def test_fault_32_a_call_that_was_made_is_not_made_again():

@@ -8,6 +8,7 @@ import json
 import pytest
 
 from lumos_queue.commands import Call
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import InfrastructureError
 from lumos_queue.execution.tools.callers import open_caller
 from lumos_queue.execution.tools.guard import Guard
@@ -156,7 +157,7 @@ def test_an_episode_calls_a_server_through_the_real_client():
 @pytest.mark.parametrize("named", [True, False])
 def test_a_server_on_this_machine_is_asked_where_the_jobs_options_name_it(named, tmp_path):
     async def go(server: str, elsewhere: str) -> list[Execution]:
-        caller = open_caller(True, "", Settings(home=tmp_path), server if named else "")
+        caller = open_caller(True, "", Deployment(Settings(home=tmp_path)), server if named else "")
         calls = [latest(server), latest(f"{server}?x=1"), latest(elsewhere), latest(web.url(f"/redirect?to={server}"))]
         try:
             return [await caller.call(one, "k") for one in calls]

@@ -52,10 +52,6 @@ CALLS = {
     ("lumos_queue/endpoints/dial.py", "asyncio.get_running_loop().getaddrinfo"): HOSTS,
     ("lumos_queue/endpoints/dial.py", "connect"): HOSTS,
     ("lumos_queue/endpoints/dial.py", "socket.getaddrinfo"): HOSTS,
-    (
-        "lumos_queue/endpoints/loaded_model.py",
-        "(AutoModelForSeq2SeqLM if encodes else AutoModelForCausalLM).from_pretrained",
-    ): FOLDER,
     ("lumos_queue/endpoints/server.py", "Client"): NAME_ONLY,
     ("lumos_queue/endpoints/tgi_info.py", "AsyncInferenceClient"): DIALLED,
     ("lumos_queue/endpoints/tgi_info.py", "httpx2.AsyncClient"): DIALLED,
