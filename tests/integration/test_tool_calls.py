@@ -16,6 +16,7 @@ from db.journal.tool_calls import find_recorded_call
 from db.models import EpisodeRow, ExecutionRow, ToolCallRow
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.commands import Call
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.errors import SpecError
 from lumos_queue.execution.tools import registry
@@ -191,7 +192,7 @@ def test_a_job_that_does_not_exist_cannot_be_replayed(tmp_path):
     upgrade(opened)
     opened.close()
     with pytest.raises(SpecError, match="No job has an id that starts with 'nosuchjob'"):
-        open_caller(False, "nosuchjob", settings)
+        open_caller(False, "nosuchjob", Deployment(settings))
 
 
 def test_equal_calls_of_an_episode_are_replayed_each_with_its_own_answer(tmp_path, request_of, monkeypatch):
