@@ -7,12 +7,14 @@ from types import SimpleNamespace
 
 import pytest
 import typer
+from click.testing import Result
 from sqlalchemy import event
 from typer.testing import CliRunner
 
 from db.engine.connection import open_database
 from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.cli import output, papers
+from lumos_queue.cli.deployment import close_at_end
 from lumos_queue.cli.main import main
 from lumos_queue.errors import SpecError
 from lumos_queue.papers.comparison import KEYS, papers_tables
@@ -60,8 +62,14 @@ def weights():
         yield SimpleNamespace(planner=planner.tgi, grounder=grounder.tgi)
 
 
+def invoke(arguments: list[str], **options: bool) -> Result:
+    """Run the command as `lumos` does: its deployment is closed at the end."""
+    with close_at_end():
+        return CliRunner().invoke(app, arguments, **options)
+
+
 def lumos(*arguments: object) -> dict:
-    ran = CliRunner().invoke(app, [str(argument) for argument in arguments], catch_exceptions=False)
+    ran = invoke([str(argument) for argument in arguments], catch_exceptions=False)
     assert ran.exit_code == 0, ran.output
     return json.loads(ran.stdout.splitlines()[-1])
 
@@ -123,8 +131,8 @@ def test_other_weights_are_refused_unless_asked_for_and_then_said(data, weights)
 
 def test_people_get_a_table(data, weights):
     ends = ("--planner", weights.planner, "--grounder", weights.grounder, "--data", data, "--published")
-    CliRunner().invoke(app, ["1b/LUMOS-O/gsm8k", "--run", *map(str, ends)])
-    shown = CliRunner().invoke(app, ["1b"]).stdout
+    invoke(["1b/LUMOS-O/gsm8k", "--run", *map(str, ends)])
+    shown = invoke(["1b"]).stdout
     assert "Table 1b: Maths agents" in shown and "66.7 [" in shown and "quoted from its paper" in shown
 
 
@@ -133,7 +141,7 @@ def test_nothing_is_cut_in_a_narrow_terminal(data, weights, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     ends = ("--planner", weights.grounder, "--grounder", weights.planner, "--data", data, "--published")
     report = lumos("1b/LUMOS-O/gsm8k", "--run", "--any-weights", *ends, "--json")
-    shown = CliRunner().invoke(app, ["1b"]).stdout.replace("…", "CUT")
+    shown = invoke(["1b"]).stdout.replace("…", "CUT")
     assert max(map(len, shown.splitlines())) <= width and "CUT" not in shown
     words = shown.split()
     for name in (
