@@ -14,6 +14,7 @@ import workers.context
 import workers.session
 import workers.stop_signal
 from db.engine.connection import open_database
+from db.engine.lease import HUNG_LEASES
 from db.engine.migrate import upgrade
 from db.kinds.pools import Gpus
 from db.kinds.states import JobState
@@ -27,7 +28,7 @@ from tests.services import wait_until
 from workers import gpus
 from workers.context import WorkerContext
 from workers.outbox import Outbox
-from workers.session import HUNG_LEASES, WorkerSession
+from workers.session import WorkerSession
 from workers.stop_signal import MAX_SLICES, StopPolicy
 
 QUIET = Settings(heartbeat_seconds=3600.0, fence_seconds=7200.0, lease_seconds=9000.0)
