@@ -9,7 +9,6 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from sqlalchemy.exc import OperationalError
 
 import workers.dispatcher
 import workers.embedded_run
@@ -17,7 +16,8 @@ import workers.watchdog
 from db.kinds.pools import POOLS
 from db.queue.fence import start_session
 from db.queue.job_changes import pause
-from lumos_queue.errors import InfrastructureError
+from lumos_queue.deployment.deployment import Deployment
+from lumos_queue.errors import DatabaseUnavailable, InfrastructureError
 from lumos_queue.settings import Settings
 from tests.claims import new_job
 from tests.services import wait_until
@@ -37,7 +37,7 @@ def settings(tmp_path):
 
 @pytest.fixture
 def worker(settings):
-    context = WorkerContext(settings)
+    context = WorkerContext(Deployment(settings))
     yield context
     context.close()
 
@@ -160,7 +160,7 @@ def test_a_dispatcher_looks_again_at_once_after_a_slice_and_at_its_interval_afte
     assert turns.waits == pytest.approx([0.05 * 1.25, 0.05 * 1.25, 0.05 * 1.5])
 
 
-@pytest.mark.parametrize("error", [InfrastructureError("away\nmore"), OperationalError("away\nmore", {}, Exception())])
+@pytest.mark.parametrize("error", [InfrastructureError("away\nmore"), DatabaseUnavailable("away")])
 def test_a_database_that_fails_is_a_line_of_the_log_and_is_asked_again(worker, monkeypatch, caplog, error):
     turns = Turns(monkeypatch, 2)
 
@@ -169,7 +169,7 @@ def test_a_database_that_fails_is_a_line_of_the_log_and_is_asked_again(worker, m
 
     monkeypatch.setattr(Dispatcher, "_look_and_work", look)
     Dispatcher(worker, ["llm"]).run(turns)
-    assert caplog.messages == [f"the database failed, trying again: {str(error).splitlines()[0]}"] * 2
+    assert caplog.messages == [f"the database failed, trying again: {getattr(error, 'reason', 'away')}"] * 2
     assert turns.waits == pytest.approx([0.05 * 1.25, 0.05 * 1.5])
 
 

@@ -13,6 +13,7 @@ import workers.watchdog
 from db.kinds.pools import POOLS
 from db.queries.jobs import get_job
 from db.queue.claims import LeaseHolder
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.settings import Settings
 from tests.claims import claim, holder, new_job
@@ -30,7 +31,7 @@ def settings(tmp_path):
 
 @pytest.fixture
 def worker(settings):
-    context = WorkerContext(settings)
+    context = WorkerContext(Deployment(settings))
     yield context
     context.close()
 
@@ -47,7 +48,7 @@ def test_an_embedded_run_ends_with_its_job_and_holds_nothing_afterwards(settings
         seen.append((self.only, self.pools, stop(), threading.current_thread().name))
 
     script_run(monkeypatch, run)
-    embedded = EmbeddedRun(settings, job).start()
+    embedded = EmbeddedRun(Deployment(settings), job).start()
     embedded.close()
     assert seen == [(job, POOLS, False, f"job-{job}")]
     assert embedded.over.is_set() and embedded.failure is None and not embedded.is_abandoned
@@ -64,7 +65,7 @@ def test_a_resumed_job_is_looked_at_once_more_before_its_run_ends(settings, work
             assert embedded.go_on() is True and embedded.go_on() is True
 
     script_run(monkeypatch, run)
-    embedded = EmbeddedRun(settings, job)
+    embedded = EmbeddedRun(Deployment(settings), job)
     embedded.start()
     embedded.over.wait(60)
     assert looks == [False, False]
@@ -79,7 +80,7 @@ def test_an_embedded_run_drains_when_its_process_ends_or_nobody_waits(settings, 
         wait_until(stop, "it has to stop")
 
     script_run(monkeypatch, run)
-    embedded = EmbeddedRun(settings, job).start()
+    embedded = EmbeddedRun(Deployment(settings), job).start()
     began.wait(60)
     getattr(embedded, event).set()
     assert embedded.go_on() is False
@@ -92,20 +93,20 @@ def test_the_error_of_an_embedded_run_is_kept_for_the_caller(settings, worker, m
         raise SpecError("no such thing")
 
     script_run(monkeypatch, run)
-    embedded = EmbeddedRun(settings, "job").start()
+    embedded = EmbeddedRun(Deployment(settings), "job").start()
     embedded.close()
     assert isinstance(embedded.failure, SpecError) and str(embedded.failure) == "no such thing"
 
     def fail() -> None:
         raise OSError("away")
 
-    again = EmbeddedRun(settings, "job")
-    monkeypatch.setattr(again.context, "close", fail)
+    again = EmbeddedRun(Deployment(settings), "job")
+    monkeypatch.setattr(again.context, "end_session", fail)
     again.start().close()
     assert isinstance(again.failure, SpecError), "the first error is the reason"
     script_run(monkeypatch, lambda self, stop: None)
-    third = EmbeddedRun(settings, "job")
-    monkeypatch.setattr(third.context, "close", fail)
+    third = EmbeddedRun(Deployment(settings), "job")
+    monkeypatch.setattr(third.context, "end_session", fail)
     third.start().close()
     assert str(third.failure) == "away" and third.over.is_set()
 
@@ -123,7 +124,7 @@ def test_a_run_that_hangs_is_abandoned_with_advice_and_its_items_are_pending_aga
     with worker.database.engine.connect() as connection:
         row = get_job(connection, job)
     script_run(monkeypatch, run)
-    embedded = EmbeddedRun(settings, job, ends_process=False).start()
+    embedded = EmbeddedRun(Deployment(settings), job, ends_process=False).start()
     hangs.wait(60)
     who = holder(worker.database, job)
     assert len(held) == 4 and claim(worker.database, who) == []
@@ -145,8 +146,8 @@ def test_a_run_that_hangs_is_abandoned_with_advice_and_its_items_are_pending_aga
 def test_a_command_whose_run_hangs_ends_and_a_program_goes_on(settings):
     from workers.hang import end_process
 
-    assert EmbeddedRun(settings, "job").context.on_hang is end_process
-    embedded = EmbeddedRun(settings, "job", ends_process=False)
+    assert EmbeddedRun(Deployment(settings), "job").context.on_hang is end_process
+    embedded = EmbeddedRun(Deployment(settings), "job", ends_process=False)
     assert embedded.context.on_hang == embedded.abandon
 
 
@@ -161,7 +162,7 @@ def test_outages_of_an_embedded_run_are_not_logged_because_its_caller_prints_the
             log.error("a problem")
 
     script_run(monkeypatch, run)
-    EmbeddedRun(settings, new_job(worker.database)).start().close()
+    EmbeddedRun(Deployment(settings), new_job(worker.database)).start().close()
     assert caplog.messages == ["a problem"] * 2
     caplog.clear()
     for log in logs:

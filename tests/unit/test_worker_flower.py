@@ -17,6 +17,7 @@ from tornado.routing import URLSpec
 import workers.flower_tasks
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.settings import Settings
 from tests.claims import new_job
 from workers.describe import MAX_MODELS, MAX_NAME, MAX_TEXT, describe_job, describe_models, roles_of, shorten
@@ -100,7 +101,7 @@ def show(words: JobWords, **fields: Any) -> Any:
 @pytest.mark.parametrize("form", ["['{}']", "('{}',)", "('{}')"])
 def test_the_arguments_of_a_slice_are_shown_as_its_job(database, form):
     job, single = new_job(database, tasks=1200), new_job(database, tasks=1, digest="cd" * 32)
-    words = JobWords(Settings(database_url=database.url))
+    words = JobWords(Deployment(Settings(database_url=database.url)))
     shown = show(words, args=form.format(job))
     assert shown.args == f"wordmath iterative; job {job}, 1,200 items" and shown.job == job
     assert show(words, args=form.format(single)).args == f"wordmath iterative; job {single}, 1 item"
@@ -109,7 +110,7 @@ def test_the_arguments_of_a_slice_are_shown_as_its_job(database, form):
 
 def test_a_job_is_read_once_and_the_page_is_shown_though_the_database_is_gone(database, tmp_path):
     job = new_job(database)
-    words = JobWords(Settings(database_url=database.url))
+    words = JobWords(Deployment(Settings(database_url=database.url)))
     first = show(words, args=f"['{job}']").args
     database.close()
     for file in tmp_path.glob("lumos.db*"):
@@ -119,7 +120,7 @@ def test_a_job_is_read_once_and_the_page_is_shown_though_the_database_is_gone(da
 
 
 def test_a_job_that_is_missing_is_looked_up_again(database):
-    words = JobWords(Settings(database_url=database.url))
+    words = JobWords(Deployment(Settings(database_url=database.url)))
     assert words.find("zzzzzzzz") == ("", "")
     assert words._pending == {}
     assert words.find("zzzzzzzz") == ("", "")
@@ -141,7 +142,7 @@ class SlowWords(JobWords):
 
 def test_a_page_waits_for_a_slow_database_at_its_first_row_only_and_asks_for_each_job_once(database, monkeypatch):
     job, other = new_job(database), new_job(database, digest="cd" * 32)
-    words = SlowWords(Settings(database_url=database.url))
+    words = SlowWords(Deployment(Settings(database_url=database.url)))
     waits = []
     monkeypatch.setattr(workers.flower_tasks, "WAIT_SECONDS", 0.01)
     submit = words._thread.submit
@@ -165,11 +166,11 @@ def test_a_page_waits_for_a_slow_database_at_its_first_row_only_and_asks_for_eac
 def test_no_more_jobs_are_kept_than_a_limit(database, monkeypatch):
     monkeypatch.setattr(workers.flower_tasks, "MAX_KNOWN", 2)
     jobs = [new_job(database, digest=f"{number}b" * 32) for number in range(3)]
-    words = JobWords(Settings(database_url=database.url))
+    words = JobWords(Deployment(Settings(database_url=database.url)))
     for job in jobs:
         assert words.find(job)[0] == "wordmath iterative"
     assert list(words._descriptions) == [jobs[2]]
-    slow = SlowWords(Settings(database_url=database.url))
+    slow = SlowWords(Deployment(Settings(database_url=database.url)))
     monkeypatch.setattr(workers.flower_tasks, "WAIT_SECONDS", 0.0)
     for job in jobs:
         assert slow.find(job) == ("", "")

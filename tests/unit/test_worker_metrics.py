@@ -12,6 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
 from db.queries.monitoring import DeploymentFigures
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.settings import Settings
 from workers.metrics import MAX_LABEL, DeploymentCollector, _of_calls, _of_work, _of_workers
@@ -139,7 +140,7 @@ def test_a_database_of_this_revision_is_up_at_each_request(tmp_path):
     database = open_database(settings.database)
     upgrade(database)
     database.close()
-    collector = DeploymentCollector(settings)
+    collector = DeploymentCollector(Deployment(settings))
     page = write_page(collector)
     assert "# HELP lumos_database_up Whether the database answered.\n# TYPE lumos_database_up gauge\n" in page
     assert "lumos_database_up 1.0\n" in page
@@ -153,7 +154,7 @@ def test_a_database_without_tables_is_down_until_it_is_upgraded(tmp_path, caplog
     """The operator upgrades it while the page is served."""
     settings = Settings(database_url=f"sqlite:///{tmp_path / 'lumos.db'}")
     database = open_database(settings.database)
-    collector = DeploymentCollector(settings)
+    collector = DeploymentCollector(Deployment(settings))
     with caplog.at_level(logging.WARNING, "workers.metrics"):
         page = write_page(collector)
     assert "lumos_database_up 0.0\n" in page and "lumos_jobs" not in page

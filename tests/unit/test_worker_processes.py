@@ -13,7 +13,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from sqlalchemy.exc import OperationalError
 
 import workers.hang
 import workers.preload
@@ -21,7 +20,7 @@ import workers.presence
 import workers.rejection_counter
 import workers.run_celery
 import workers.supervisor
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import DatabaseUnavailable, SpecError
 from lumos_queue.settings import Settings
 from tests.services import wait_until
 from workers.hang import HUNG, end_process
@@ -304,7 +303,7 @@ def test_an_idle_process_begins_a_session_and_another_when_it_was_declared_dead(
 
 
 def test_a_process_that_cannot_begin_its_session_says_so_once_for_each_outage(caplog):
-    away = OperationalError("SELECT", {}, Exception("away"))
+    away = DatabaseUnavailable("away")
     worker = Worker(away, away, SpecError("another revision"), None, away)
     with caplog.at_level(logging.WARNING, "workers.presence"):
         presence = Presence(worker)

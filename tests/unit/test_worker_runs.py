@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, update
-from sqlalchemy.exc import IntegrityError, OperationalError
 
 import workers.run
 from db.engine.connection import now
@@ -20,8 +19,17 @@ from db.queries.jobs import get_job
 from db.queue.fence import Fenced
 from db.queue.job_changes import pause
 from db.queue.schedule import await_job, back_off
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.endpoints.admission import AdmissionControl
-from lumos_queue.errors import EndpointDown, InfrastructureError, NeedsAttention, SpecError, WaitsForJob
+from lumos_queue.errors import (
+    ConstraintViolated,
+    DatabaseUnavailable,
+    EndpointDown,
+    InfrastructureError,
+    NeedsAttention,
+    SpecError,
+    WaitsForJob,
+)
 from lumos_queue.jobs.base import ItemResult
 from lumos_queue.records import Outcome
 from lumos_queue.settings import Settings
@@ -65,7 +73,7 @@ class ScriptedJob:
 @pytest.fixture
 def worker(tmp_path):
     make_tables(tmp_path)
-    context = WorkerContext(Settings(home=tmp_path, heartbeat_seconds=0.2, flush_seconds=0.01))
+    context = WorkerContext(Deployment(Settings(home=tmp_path, heartbeat_seconds=0.2, flush_seconds=0.01)))
     yield context
     context.close()
 
@@ -109,7 +117,7 @@ def test_a_job_is_done_in_a_thread_of_its_own_and_its_endpoints_are_stored(worke
     script = scripted()
     worker.outage = EndpointDown("earlier")
     assert str(run(worker, job)) == "4 items finished; stopped: the job is done"
-    assert script.threads == [f"slice-{job}"] and script.settings == [worker.settings]
+    assert script.threads == [f"slice-{job}"] and script.settings == [worker.deployment]
     with worker.database.engine.connect() as connection:
         assert get_job(connection, job).state == "done"
         stored = connection.execute(select(JobEndpoint.role, JobEndpoint.url)).all()
@@ -178,7 +186,7 @@ def test_a_job_with_its_own_concurrency_runs_with_it_and_says_that_files_are_lim
     with worker.database.writer.begin() as connection:
         connection.execute(update(JobRow).where(JobRow.id == job).values(concurrency=10**6))
     assert run(worker, job).finished == 4
-    assert [settings.concurrency for settings in script.settings] == [10**6]
+    assert [deployment.settings.concurrency for deployment in script.settings] == [10**6]
     assert worker.settings.concurrency == 64
     (line,) = [line for line in caplog.messages if "open files" in line]
     assert line.startswith("open files are limited to ") and "LUMOS_CONCURRENCY=1000000" in line
@@ -224,7 +232,7 @@ def test_the_wait_after_an_outage_is_short_again_once_an_item_was_finished(worke
 def test_rows_that_the_database_refuses_for_good_let_the_job_wait_a_minute(worker, scripted, caplog):
     job = new_job(worker.database)
     session = worker.session
-    scripted(opening=IntegrityError("INSERT", {}, Exception("UNIQUE constraint failed")))
+    scripted(opening=ConstraintViolated("UNIQUE constraint failed"))
     result = run(worker, job)
     assert result.failure.startswith("database: ") and "UNIQUE constraint failed" in result.failure
     waiting, left = read_wait(worker, job)
@@ -236,8 +244,8 @@ def test_rows_that_the_database_refuses_for_good_let_the_job_wait_a_minute(worke
 def test_a_database_that_is_away_ends_the_slice_and_its_session(worker, scripted):
     job = new_job(worker.database)
     session = worker.session
-    scripted(opening=OperationalError("SELECT", {}, Exception("database is locked")))
-    with pytest.raises(OperationalError):
+    scripted(opening=DatabaseUnavailable("database is locked"))
+    with pytest.raises(DatabaseUnavailable):
         try_slice(worker, job, lambda: 0)
     assert session.lost and worker.session is not session
     assert read_wait(worker, job)[0] == "", "a dispatcher tries again"

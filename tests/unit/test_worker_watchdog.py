@@ -10,6 +10,7 @@ import pytest
 import workers.dispatcher
 import workers.embedded_run
 import workers.watchdog
+from db.engine.lease import Lease
 from lumos_queue.settings import Settings
 from tests.services import wait_until
 from workers.watchdog import Watchdog
@@ -26,7 +27,11 @@ class WatchedWorker(SimpleNamespace):
         )
         super().__init__(
             settings=settings,
-            database_if_open=SimpleNamespace(connections=connections),
+            deployment=SimpleNamespace(
+                settings=settings,
+                lease=Lease(settings.lease_seconds),
+                database_if_open=SimpleNamespace(connections=connections),
+            ),
             on_hang=self.hung.append,
             end_session=self.ended.set,
         )
@@ -51,7 +56,7 @@ def watch_clock(monkeypatch):
 def test_the_silence_of_a_database_is_a_line_at_its_start_and_at_its_end(watch_clock, caplog):
     watched = WatchedWorker(watch_clock)
     watchdog = Watchdog(watched, lambda: False)
-    connections = watched.database_if_open.connections
+    connections = watched.deployment.database_if_open.connections
     watched.silent = 6.0
     watchdog._look_at_the_database()
     assert caplog.messages == [], "three tenths of the lease are not over"
@@ -77,7 +82,7 @@ def test_the_silence_of_a_database_is_a_line_at_its_start_and_at_its_end(watch_c
 @pytest.mark.parametrize("database", [None, SimpleNamespace(connections=None)])
 def test_a_database_that_is_not_open_or_a_file_is_not_watched(watch_clock, caplog, database):
     watched = WatchedWorker(watch_clock)
-    watched.database_if_open = database
+    watched.deployment.database_if_open = database
     Watchdog(watched, lambda: False)._look_at_the_database()
     assert caplog.messages == []
 
