@@ -18,8 +18,8 @@ from db.engine.connection import Database
 from db.queries.filters import parse_where
 from db.queries.trajectories import StoredEpisode, stream_episodes
 from lumos_queue.benchmarks.registry import open_source
-from lumos_queue.cli.run import database
 from lumos_queue.conversion.perturbation import perturbation
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.records import Action
 from lumos_queue.scoring.statistics import Z_95, wilson
@@ -33,7 +33,8 @@ Scores = dict[str, float]  #: by row of the benchmark
 
 def main(file: Path) -> None:
     lines = sorted(line.split() for line in file.read_text().splitlines())
-    with database(read_settings()) as jobs_database:
+    with Deployment(read_settings()) as deployment:
+        jobs_database = deployment.database
         tries = [
             (seed, task_set, list(stream_job(jobs_database, job))) for seed, task_set, arm, job in lines if arm == "new"
         ]

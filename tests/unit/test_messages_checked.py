@@ -12,6 +12,7 @@ import workers.rejection_counter
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
 from db.queue.sessions import list_refused_messages
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.settings import Settings
 from tests.bad_messages import NOTHING, body, headers
 from tests.services import wait_until
@@ -147,9 +148,9 @@ def test_counts_that_could_not_be_written_are_counted_beside_what_came_meanwhile
         if len(times) == 1:
             found.add("forged", "meanwhile", 2)
             raise OSError("away")
-        return open_database(*arguments)
+        return Deployment(*arguments)
 
-    monkeypatch.setattr(workers.rejection_counter, "open_database", away_at_first)
+    monkeypatch.setattr(workers.rejection_counter, "Deployment", away_at_first)
     found.add("forged", "before", 3)
     wait_until(lambda: counted(database) == {"forged": (5, "meanwhile")}, "they are written", 60)
     found.close()
