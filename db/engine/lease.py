@@ -90,7 +90,7 @@ class SilenceWatch:
             if database_now - last_database - (moment - last_start) > self.lease.jump_seconds:
                 self._jump_time = moment
         self._last = database_now, start_time
-        latest = {}
+        latest: dict[int, tuple[float, float]] = {}
         for session, heartbeat in heartbeats.items():
             before = self._latest_heartbeats.get(session)
             latest[session] = before if before is not None and before[0] == heartbeat else (heartbeat, moment)
