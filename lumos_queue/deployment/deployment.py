@@ -19,7 +19,7 @@ class Deployment:
     """The settings, database, broker and lease of a deployment, as one process uses them. Any thread may use it.
 
     The first use of the database opens it, and `close` closes it. Neither connections nor locks survive a fork: in a
-    forked child every use raises RuntimeError, and the child makes a Deployment of its own.
+    forked child every use raises RuntimeError, and the child makes its own Deployment.
     """
 
     def __init__(self, settings: Settings, pool_seconds: float = POOL_SECONDS):

@@ -31,7 +31,7 @@ from lumos_queue.jobs.images import Images
 from lumos_queue.limits import Limits, limit_formulation
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Outcome, Role, Task
-from lumos_queue.util.argument_types import has_type
+from lumos_queue.util.runtime_types import has_type
 
 UNSEEN = "--yes"  #: the approver of plans that no person saw
 

@@ -10,7 +10,7 @@ from typing import Any
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.submission.judge_options import JudgeOptions, read_rubric
 from lumos_queue.submission.requests.inference import InferenceRequest
-from lumos_queue.util.argument_types import has_type, is_sequence
+from lumos_queue.util.runtime_types import has_type, is_sequence
 
 FIELDS = ("question", "answer", "id", "choices", "images", "rationale")  #: options that name a field of a row
 NO_JUDGE = JudgeOptions()

@@ -35,7 +35,7 @@ from lumos_queue.submission.program_rows import GivenRows, open_program_rows
 from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.settings_file import ENDING as SETTINGS_FILE
 from lumos_queue.submission.settings_file import read_settings_file
-from lumos_queue.util.argument_types import has_type
+from lumos_queue.util.runtime_types import has_type
 from lumos_queue.util.sanitize import storable
 
 QUESTIONS = "questions"  #: in place of a command's kind: only questions and choices are read

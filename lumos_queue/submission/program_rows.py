@@ -12,7 +12,7 @@ from typing import Any
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.records import Task
-from lumos_queue.util.argument_types import has_type
+from lumos_queue.util.runtime_types import has_type
 from lumos_queue.util.sanitize import storable
 
 GivenRows = Iterable[Task | Mapping[str, Any]]

@@ -9,12 +9,13 @@ from typing import Any
 
 import orjson
 
+from db.engine.json_columns import is_object
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.base import Formulation
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.solver_prompt import CHOICES, EXAMPLES, QUESTION
-from lumos_queue.util.argument_types import has_type, is_dict, is_sequence
 from lumos_queue.util.regular_file import read_regular_text
+from lumos_queue.util.runtime_types import has_type, is_sequence
 from lumos_queue.util.sanitize import storable, storable_json
 
 MAX_TEXT = 100_000  #: characters of a system message, a template, or the fields of requests
@@ -150,7 +151,7 @@ def _write_json(name: str, value: Any) -> str:
 
 
 def _is_deeper(value: Any, levels: int) -> bool:
-    parts = value.values() if is_dict(value) else value if is_sequence(value) else None
+    parts = value.values() if is_object(value) else value if is_sequence(value) else None
     return parts is not None and (levels == 0 or any(_is_deeper(part, levels - 1) for part in parts))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from db.engine.connection import Database
+from db.engine.json_columns import is_object
 from db.journal.artifacts import count_named, name_artifact, store_artifact
 from db.kinds.job_kinds import JobKind
 from db.queries.jobs import get_job
@@ -28,7 +29,6 @@ from lumos_queue.records import Origin, Task
 from lumos_queue.reports.baselines import load_or_compute_baselines
 from lumos_queue.settings import Settings
 from lumos_queue.submission.task_file import IN_MEMORY, FirstTasks, TaskFile
-from lumos_queue.util.argument_types import is_dict
 from lumos_queue.util.failures import format_failure
 from lumos_queue.util.images import media_type_of, read_image
 from lumos_queue.util.sanitize import storable, storable_json
@@ -261,7 +261,7 @@ def _prepare(task: Task) -> tuple[Task, str]:
 
 def _is_flat(value: object) -> bool:
     """Return whether the value is None, a text, or a mapping from texts to texts."""
-    if is_dict(value):
+    if is_object(value):
         return _TEXTS.issuperset(map(type, value)) and _TEXTS.issuperset(map(type, value.values()))
     return value is None or type(value) is str
 

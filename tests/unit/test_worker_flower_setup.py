@@ -21,7 +21,7 @@ from workers.metrics import DeploymentCollector
 
 @pytest.fixture
 def flower(monkeypatch):
-    """Set Flower up with these settings; returns the class that answers each of its own classes' addresses."""
+    """Set up Flower with these settings; return the class that answers each of its own classes' addresses."""
     registered: list = []
     monkeypatch.setattr(prometheus_client.REGISTRY, "register", registered.append)
     monkeypatch.setattr(JobTaskView, "explorer", "")

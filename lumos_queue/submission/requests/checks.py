@@ -16,7 +16,7 @@ from typing import Any
 
 from lumos_queue.errors import SpecError
 from lumos_queue.submission.requests.option import MAX_INTEGER, DeclaredOption, Entrance, list_options
-from lumos_queue.util.argument_types import is_sequence
+from lumos_queue.util.runtime_types import is_sequence
 
 COMMAND_LINE = (Entrance.COMMAND, Entrance.RERUN, Entrance.EXTEND)
 #: A command that a message proposes (it keeps its flags), or a flag.

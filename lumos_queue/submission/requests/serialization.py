@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.submission.requests.checks import check_value, normalize, require_options, spell_errors
 from lumos_queue.submission.requests.option import Entrance, list_options
-from lumos_queue.util.argument_types import has_type, is_sequence
+from lumos_queue.util.runtime_types import has_type, is_sequence
 
 VERSION = 1  #: of the document
 R = TypeVar("R")

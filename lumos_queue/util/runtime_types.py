@@ -14,8 +14,3 @@ def has_type(value: object, expected_type: type) -> bool:
 def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
     """Return whether a value is a list, a tuple or another sequence, but not a text or bytes."""
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-
-
-def is_dict(value: object) -> TypeGuard[dict[Any, Any]]:
-    """Return whether a value is a dictionary."""
-    return isinstance(value, dict)
