@@ -1,4 +1,4 @@
-"""Say of an error whether rows are its cause, and describe it in one line."""
+"""Decide whether rows are the cause of an error, and describe an error in one line."""
 
 from __future__ import annotations
 

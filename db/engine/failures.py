@@ -70,7 +70,7 @@ def translate_failures(engine: Engine) -> None:
 
 
 def _translate(context: ExceptionContext) -> LumosError | None:
-    """Return the error to raise instead; None for an exception that is no failure of the database."""
+    """Return the error to raise instead; None for an exception that is not a failure of the database."""
     if context.sqlalchemy_exception is None:
         return None
     if isinstance(context.original_exception, LumosError):  # a statement that needed a new connection got none
