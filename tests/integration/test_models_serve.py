@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from lumos_queue.cli.main import main
 from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.settings import Settings
+from tests.processes import child_pids, wait_until_ended
 from tests.tiny_adapter import make_tiny_adapter
 from tests.tiny_model import make_tiny_model
 
@@ -50,19 +50,6 @@ def start(home: Path, *arguments: str) -> tuple[subprocess.Popen, dict]:
     return process, json.loads(line)
 
 
-def children(process: subprocess.Popen) -> list[int]:
-    return [int(one) for one in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
-
-
-def wait_until_gone(numbers: list[int]) -> None:
-    end = time.monotonic() + 180
-    while alive := [number for number in numbers if Path(f"/proc/{number}/cmdline").exists()]:
-        if all(Path(f"/proc/{number}/stat").read_text().split()[2] == "Z" for number in alive):
-            return
-        assert time.monotonic() < end, f"still there: {alive}"
-        time.sleep(0.1)
-
-
 def ask(url: str) -> str:
     async def call() -> str:
         endpoint = open_endpoint(url, Settings())
@@ -82,11 +69,11 @@ def test_it_answers_and_leaves_no_process(home, number):
     try:
         assert told["model"] == str(home / "models" / "tiny")
         assert ask(told["url"]) == ask(f"local:{home / 'models' / 'tiny'}")
-        below = children(process)
+        below = child_pids(process.pid)
         assert len(below) == 1
         process.send_signal(number)
         assert process.wait(180) == (-number if number == signal.SIGKILL else 0)
-        wait_until_gone(below)
+        wait_until_ended(below)
     finally:
         process.kill()
 

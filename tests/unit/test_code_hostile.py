@@ -21,6 +21,7 @@ from lumos_queue.execution.memory_journal import MemoryJournal
 from lumos_queue.formulations.iterative import iterative
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Action, Execution, Task
+from tests.processes import child_pids, wait_until_ended
 from tests.services import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -134,12 +135,12 @@ def test_waiting_is_no_way_to_hold_a_worker(maths):
 
 def test_closing_leaves_no_process_behind(own_helper_processes):
     interface = MathsActions()
-    before = _children(os.getpid())
+    before = child_pids(recursive=True)
     assert run(interface, "R1 + 1").result == "5"
-    ours = _children(os.getpid()) - before
+    ours = child_pids(recursive=True) - before
     assert ours
     asyncio.run(interface.close())
-    _wait_until_gone(ours)
+    wait_until_ended(ours)
 
 
 def test_a_looping_program_ends_though_its_worker_was_killed():
@@ -154,42 +155,13 @@ def test_a_looping_program_ends_though_its_worker_was_killed():
         try:
 
             def both() -> set[int]:
-                children = _children(parent.pid)
+                children = child_pids(parent.pid, recursive=True)
                 return children if len(children) == 2 else set()
 
             looping = wait_until(both, "the child and the interpreter run", 60, 0.02)
         finally:
             parent.kill()
-    _wait_until_gone(looping)
-
-
-def _wait_until_gone(processes: set[int]) -> None:
-    wait_until(lambda: not any(map(_running, processes)), f"the processes {processes} end", 60)
-
-
-def _running(pid: int) -> bool:
-    """Whether the process runs; an orphan may stay a zombie until its new parent looks."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def _children(of: int) -> set[int]:
-    """The processes that descend from one."""
-    found, parents = set(), {}
-    for folder in Path("/proc").glob("[0-9]*"):
-        try:
-            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-        except OSError:
-            continue
-    for pid in parents:
-        at = pid
-        while at in parents and at != of:
-            at = parents[at]
-        if at == of and pid != at:
-            found.add(pid)
-    return found
+    wait_until_ended(looping)
 
 
 def test_an_episode_goes_on_after_harmful_programs():

@@ -15,6 +15,7 @@ import pytest
 from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.util import sandbox
 from lumos_queue.util.sandbox import Sandbox
+from tests.processes import is_running
 from tests.services import wait_until
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -185,12 +186,4 @@ def test_the_child_ends_when_its_parent_is_killed():
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, env=environment) as parent:
         child = int(parent.stdout.readline())
         parent.kill()
-    wait_until(lambda: not _running(child), "the child ends", 60)
-
-
-def _running(pid: int) -> bool:
-    """Whether the process runs; an orphan may stay a zombie until its new parent looks."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    wait_until(lambda: not is_running(child), "the child ends", 60)

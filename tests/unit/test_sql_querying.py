@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -15,6 +13,7 @@ from lumos_queue.actions.sql.interface import SqlActions
 from lumos_queue.benchmarks.intercode_sql import gold_queries
 from lumos_queue.benchmarks.intercode_sql.gold_queries import GoldQueries, open_queries
 from lumos_queue.errors import ActionError
+from tests.processes import child_pids, wait_until_ended
 
 pytestmark = pytest.mark.usefixtures("own_helper_processes")
 
@@ -30,27 +29,14 @@ def tools(tmp_path) -> dict[str, str]:
     return SqlActions.prepare({"databases": str(tmp_path)})
 
 
-def children() -> set[str]:
-    """The ids of the processes that this one has started and that still run."""
-    return {pid for file in Path("/proc/self/task").glob("*/children") for pid in file.read_text().split()}
-
-
-def until_gone(pids: set[str]) -> None:
-    for _ in range(3000):
-        if not pids & children():
-            return
-        time.sleep(0.01)
-    raise AssertionError("a process still runs after 30 s")
-
-
 def test_the_process_ends_when_nothing_is_asked_and_comes_back(tools):
-    before, queries = children(), GoldQueries(tools, idle=0.05)
+    before, queries = child_pids(), GoldQueries(tools, idle=0.05)
     assert queries.rows("shop", "SELECT count(*) FROM hat") == [[1000]]
-    until_gone(children() - before)
+    wait_until_ended(child_pids() - before)
     assert queries.schema("shop") == "Table hat has name (type: TEXT)"
     assert queries.rows("shop", "SHOW TABLES") == [["hat"]]
     queries.close()
-    assert children() <= before
+    assert child_pids() <= before
 
 
 def test_what_was_asked_is_remembered_within_bounds(tools, monkeypatch):
@@ -80,7 +66,7 @@ def test_a_failed_query_is_an_error_every_time(tools):
 
 
 def test_threads_that_ask_at_the_same_time_share_one_process(tools):
-    before, start = children(), threading.Barrier(8)
+    before, start = child_pids(), threading.Barrier(8)
 
     def first(_):
         start.wait()
@@ -91,19 +77,19 @@ def test_threads_that_ask_at_the_same_time_share_one_process(tools):
         found = list(threads.map(first, range(8)))
     assert len({id(one) for one, _ in found}) == 1
     assert all(rows == [[1000]] for _, rows in found)
-    assert len(children() - before) == 1
+    assert len(child_pids() - before) == 1
     found[0][0].close()
 
 
 def test_options_that_were_not_used_lately_are_closed(tools):
-    before = children()
+    before = child_pids()
     many = [tools | {"turns": str(number)} for number in range(1, gold_queries.MAX_OPEN + 2)]
     for one in many:
         open_queries(one).rows("shop", "SELECT 1")
-    assert len(children() - before) == gold_queries.MAX_OPEN
+    assert len(child_pids() - before) == gold_queries.MAX_OPEN
     for one in many:
         open_queries(one).close()
-    assert children() <= before
+    assert child_pids() <= before
 
 
 def test_gold_and_answers_have_the_same_bound(tools):

@@ -22,6 +22,7 @@ import workers.run_celery
 import workers.supervisor
 from lumos_queue.errors import DatabaseUnavailable, SpecError
 from lumos_queue.settings import Settings
+from tests.processes import wait_until_ended
 from tests.services import wait_until
 from workers.hang import HUNG, end_process
 from workers.open_files import allow_open_files, files_needed
@@ -119,13 +120,7 @@ def test_what_a_child_has_started_is_killed_with_its_group(tmp_path):
     other = int(wait_until(child.last_lines, "it has started another")[0])
     child.kill_group()
 
-    def is_gone() -> bool:
-        try:
-            return Path(f"/proc/{other}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-        except OSError:
-            return True
-
-    wait_until(is_gone, "the other is killed")
+    wait_until_ended([other])
     child.kill_group()
     assert child.exit_status == -signal.SIGKILL
 
