@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from db.engine.json_columns import is_object
 from db.kinds.job_kinds import RUNS, JobKind
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.util.display import one_line
@@ -22,7 +22,7 @@ def describe_job(row: StoredJob) -> str:
     return shorten(", ".join(filter(None, (" ".join(filter(None, words)), describe_models(row.spec)))), MAX_TEXT)
 
 
-def describe_models(spec: Mapping[str, Any]) -> str:
+def describe_models(spec: Mapping[str, object]) -> str:
     """Return each endpoint of a stored job once, after its roles: `planner tgi://a:1, grounder tgi://b:2`."""
     urls: dict[str, list[str]] = {}
     for role, url in roles_of(spec).items():
@@ -30,12 +30,14 @@ def describe_models(spec: Mapping[str, Any]) -> str:
     return shorten(", ".join(f"{'/'.join(names)} {url}" for url, names in urls.items()), MAX_MODELS)
 
 
-def roles_of(spec: Mapping[str, Any]) -> dict[str, str]:
+def roles_of(spec: Mapping[str, object]) -> dict[str, str]:
     """Return the endpoint of each role of a stored job; of a training, an empty dictionary."""
     request = spec.get("evaluation") or spec.get("infer", spec)
-    agent = request.get("agent")
-    if isinstance(agent, Mapping):
-        return {str(role): str(url) for role, url in agent.get("roles", {}).items()}
+    if not is_object(request):
+        return {}
+    if is_object(agent := request.get("agent")):
+        roles = agent.get("roles")
+        return {role: str(url) for role, url in roles.items()} if is_object(roles) else {}
     return {"teacher": str(request["teacher"])} if request.get("teacher") else {}
 
 

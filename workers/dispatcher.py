@@ -39,8 +39,12 @@ def serve(settings: Settings, pools: Sequence[str]) -> None:
     if too_few := allow_open_files(settings):
         log.warning("%s", too_few)
     stop_event = threading.Event()
+
+    def stop(*_: object) -> None:
+        stop_event.set()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop_event.set())
+        signal.signal(number, stop)
     worker = WorkerContext(Deployment(settings), pools)
     # With a broker, the processes that receive its messages come first: this process runs the jobs that they missed.
     patience = 2 * settings.poll_seconds if settings.broker_url else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Self
 
@@ -125,7 +125,7 @@ class EmbeddedRun:
 
 
 @contextmanager
-def _quiet_outage_logs() -> Iterator[None]:
+def _quiet_outage_logs() -> Generator[None, None, None]:
     """Suppress this thread's log lines about outages, because the waiting caller prints the outages."""
     thread = threading.get_ident()
 

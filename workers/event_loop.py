@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Coroutine
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import uvloop
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 THRESHOLDS = (20_000, 20, 50)
 
 
-def run_on_loop(main: Coroutine[Any, Any, T]) -> T:
+def run_on_loop(main: Coroutine[object, None, T]) -> T:
     """Run the coroutine `main` on a new event loop; return its value, or raise its error."""
     before = gc.get_threshold()
     # A forked worker shares frozen objects with its siblings. They stay frozen: a collection would copy their pages.

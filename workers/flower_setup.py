@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from copy import copy
 from pathlib import Path
-from typing import Any
+from types import FunctionType
+from typing import TypeAlias
 
 import prometheus_client
 from flower import urls
@@ -18,12 +20,16 @@ from tornado.routing import URLSpec
 from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.settings import Settings
 from workers.broker_refusals import quiet_logs
-from workers.flower_tasks import JobWords, TaskFormat
+from workers.flower_tasks import FlowerTask, JobWords, TaskFormat
 from workers.metrics import DeploymentCollector
 
 COLUMNS = "name,args,state,result,runtime,received,worker,uuid"
 TEMPLATES = Path(__file__).resolve().parent / "flower_templates"
 METRICS_SECONDS = 10.0  #: limit of a read of metrics, which is also the limit of Prometheus
+
+
+#: An address of Flower: a rule, or its pattern and class, which its options may follow.
+Address: TypeAlias = URLSpec | tuple[str, type[web.RequestHandler], *tuple[dict[str, object], ...]]
 
 
 class GuardedMetrics(Metrics):
@@ -32,7 +38,7 @@ class GuardedMetrics(Metrics):
     async def get(self) -> None:
         if not self.current_user:  # raises 401 itself where the login is one of basic authentication
             raise web.HTTPError(401)
-        self.application.purge_offline_worker_metrics()  # type: ignore[attr-defined]
+        self.application.purge_offline_worker_metrics()
         loop = asyncio.get_running_loop()
         # In a thread: a database that hangs must not stop Flower's pages.
         reading = loop.run_in_executor(None, prometheus_client.generate_latest)
@@ -41,7 +47,7 @@ class GuardedMetrics(Metrics):
         except TimeoutError:
             raise web.HTTPError(503, "the database does not answer") from None
         self.set_header("Content-Type", prometheus_client.CONTENT_TYPE_LATEST)
-        self.write(text)
+        self.write(text)  # pyright: ignore[reportUnknownMemberType]  # it may also get a dict without types
 
 
 class JobTaskView(TaskView):
@@ -49,7 +55,7 @@ class JobTaskView(TaskView):
 
     explorer = ""
 
-    def render(self, template_name: str, **values: Any) -> None:
+    def render(self, template_name: str, **values: object) -> None:
         # Our template extends Flower's template of that name, and gets the same values.
         super().render(str(TEMPLATES / template_name), explorer=self.explorer, **values)
 
@@ -59,7 +65,7 @@ class JobTasksView(TasksView):
 
     explorer = ""
 
-    def render(self, template_name: str, **values: Any) -> None:
+    def render(self, template_name: str, **values: object) -> None:
         super().render(str(TEMPLATES / template_name), explorer=self.explorer, **values)
 
 
@@ -69,26 +75,29 @@ def set_up_flower(settings: Settings) -> None:
     deployment = Deployment(settings)
     options.format_task = _as_function(TaskFormat(JobWords(deployment)))
     options.tasks_columns = COLUMNS
-    replacements: dict[Any, type[web.RequestHandler]] = {Metrics: GuardedMetrics}
+    replacements: dict[type[web.RequestHandler], type[web.RequestHandler]] = {Metrics: GuardedMetrics}
     if settings.web_url:
         JobTaskView.explorer = JobTasksView.explorer = settings.web_url.rstrip("/")
         replacements |= {TaskView: JobTaskView, TasksView: JobTasksView}
-    urls.handlers[:] = [_replace(handler, replacements) for handler in urls.handlers]
+    urls.handlers[:] = [_replace(address, replacements) for address in urls.handlers]
     prometheus_client.REGISTRY.register(DeploymentCollector(deployment))
 
 
-def _replace(handler: Any, replacements: Mapping[Any, type[web.RequestHandler]]) -> Any:
-    """Return our handler for an address of Flower, or Flower's `handler` if `replacements` has none."""
-    if isinstance(handler, URLSpec):
-        replacement = replacements.get(handler.handler_class)
-        return URLSpec(handler.regex.pattern, replacement, handler.kwargs, handler.name) if replacement else handler
-    return (handler[0], replacements.get(handler[1], handler[1]), *handler[2:])
+def _replace(address: Address, replacements: Mapping[type[web.RequestHandler], type[web.RequestHandler]]) -> Address:
+    """Return the address with our handler, or as it is if `replacements` has none for Flower's handler."""
+    if isinstance(address, URLSpec):
+        if (replacement := replacements.get(address.handler_class)) is None:
+            return address
+        own_address = copy(address)
+        own_address.target = own_address.handler_class = replacement
+        return own_address
+    return (address[0], replacements.get(address[1], address[1]), *address[2:])
 
 
-def _as_function(format_task: TaskFormat):
+def _as_function(format_task: TaskFormat) -> FunctionType:
     """Wrap the format in a function, because Flower's option accepts no other callable."""
 
-    def format_slice(task):
+    def format_slice(task: FlowerTask) -> FlowerTask:
         return format_task(task)
 
     return format_slice

@@ -6,7 +6,7 @@ import re
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeout
-from typing import Any
+from typing import Protocol
 
 from db.queries.jobs import find_job
 from lumos_queue.deployment.deployment import Deployment
@@ -67,13 +67,23 @@ class JobWords:
                 self._pending.pop(job, None)
 
 
+class FlowerTask(Protocol):
+    """The texts of a task that Flower shows."""
+
+    args: str | None
+    kwargs: str | None
+    result: str | None
+    exception: str | None
+    job: str  #: set here: the id of its job, for the link to the explorer
+
+
 class TaskFormat:
     """Flower's `format_task`."""
 
     def __init__(self, words: JobWords):
         self._words = words
 
-    def __call__(self, task: Any) -> Any:
+    def __call__(self, task: FlowerTask) -> FlowerTask:
         description, label = "", ""
         if match := _ARGUMENTS.fullmatch(task.args or ""):
             task.job = match[1]

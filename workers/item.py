@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any
 
 from db.engine.rows.steps import NewAttempt
 from db.journal.buffer import Buffer
@@ -22,7 +21,7 @@ from lumos_queue.errors import (
     RowFailed,
     SpecError,
 )
-from lumos_queue.jobs.base import ItemResult, Job, Work
+from lumos_queue.jobs.base import ItemResult, Job, JobContext, Work
 from lumos_queue.records import Ending, Outcome
 from lumos_queue.util.failures import format_failure
 from lumos_queue.util.sanitize import storable
@@ -36,7 +35,7 @@ MAX_CLAIMS = 3  #: of an item without a task that meets an internal error each t
 class ItemRunner:
     """Runs items of one job. Steps of the items go into `buffer`, and the slice's commits take them from there."""
 
-    def __init__(self, job: Job, context: Any, buffer: Buffer, code_version: str):
+    def __init__(self, job: Job[JobContext], context: JobContext, buffer: Buffer, code_version: str):
         """`context`: the object that `job.open` has opened for the slice."""
         self._job, self._context, self._buffer, self._code_version = job, context, buffer, code_version
         self._heads = job.prompt_prefixes()

@@ -114,7 +114,7 @@ def _of_workers(figures: DeploymentFigures) -> Iterator[Metric]:
     yield _gauge("lumos_workers", "Worker processes that are alive.", ["state"], workers)
     description = "Worker sessions that were declared dead: their items were retried."
     yield CounterMetricFamily("lumos_leases_lost", description, value=figures.leases_lost)
-    calls = {}
+    calls: dict[tuple[str, ...], float] = {}
     for url, use in figures.endpoints.items():
         states = {"in flight": use.in_flight, "waiting": use.waiting, "late": use.late}
         calls |= {(shorten(url, MAX_LABEL), state): float(count) for state, count in states.items()}

@@ -6,7 +6,7 @@ import logging
 import threading
 from functools import cache
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -52,8 +52,8 @@ def _send(settings: Settings, kind: str, job: str, count: int, pool: str) -> Non
     name = CELERY_TASKS[JobKind(kind)]
     app = _app(settings.broker_url)
     with app.connection_for_write(connect_timeout=1) as connection, app.amqp.Producer(connection) as producer:
+        options = {"queue": pool} if pool else {}
         for _ in range(count):
-            options: dict[str, Any] = {"queue": pool} if pool else {}
             app.send_task(name, args=[job], producer=producer, retry=False, ignore_result=True, **options)
 
 

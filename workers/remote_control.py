@@ -8,24 +8,26 @@ the address of an exchange, or a logical time.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol, TypeGuard
 
+from celery import Celery
 from celery.app.utils import filter_hidden_settings
 from celery.utils.serialization import jsonify
 from celery.worker import control
+from celery.worker.consumer import Consumer
 from celery.worker.consumer.control import Control
 from celery.worker.pidbox import Pidbox
 from kombu.message import Message
 from kombu.utils.encoding import safe_repr
 
+from db.engine.json_columns import is_list, is_object
 from lumos_queue.util.secret_urls import hide_secrets
 from workers.broker_refusals import find_refusal
+from workers.received_messages import MessageRejected, ReceivedMessage, check_form, decode_body
 from workers.rejection_counter import get_rejection_counter
-from workers.validation import MessageRejected
 
 log = logging.getLogger(__name__)
 MAX_BODY_BYTES = 16_384  #: a command of Flower's has about 200, and 40 more for each worker that it names
@@ -49,48 +51,63 @@ _BROKER_FACTS = ("hostname", "port", "transport", "virtual_host", "connect_timeo
 _URLS = ("broker_url", "broker_read_url", "broker_write_url", "result_backend")
 
 
+class WorkerState(Protocol):
+    """The object that Celery passes to a control command."""
+
+    @property
+    def app(self) -> Celery: ...
+
+    @property
+    def consumer(self) -> Consumer: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ControlRequest:
     """A checked message: a command with its arguments, its destination (None: all workers), and its reply address."""
 
     command: str
-    arguments: dict[str, Any]
-    destination: list[str] | None
+    arguments: dict[str, object]
+    destination: list[object] | None
     reply_key: str  #: the routing key of the reply; '' when the sender expects no reply
     ticket: str
 
 
-def check_control_message(message: Message, reply_exchange: str) -> ControlRequest:
+def check_control_message(message: ReceivedMessage, reply_exchange: str) -> ControlRequest:
     """Return the request of a message. Replies go to `reply_exchange` only. Raises MessageRejected."""
-    body = message.body
-    if message.content_type != "application/json" or message.content_encoding not in ("utf-8", "utf8"):
-        raise MessageRejected("not JSON")
-    if not isinstance(body, bytes | str | memoryview) or len(body) > MAX_BODY_BYTES:
-        raise MessageRejected("too large")
-    try:
-        content = json.loads(bytes(body) if isinstance(body, memoryview) else body)
-    except (ValueError, RecursionError):
-        raise MessageRejected("unreadable body") from None
-    if not isinstance(content, dict) or not isinstance(content.get("method"), str):
+    content = decode_body(check_form(message, MAX_BODY_BYTES))
+    if not is_object(content) or not isinstance(command := content.get("method"), str):
         raise MessageRejected("no control command")
-    arguments, destination = content.get("arguments") or {}, content.get("destination")
-    reply_to, ticket = content.get("reply_to") or {}, content.get("ticket") or ""
-    if not isinstance(arguments, dict) or not (destination is None or isinstance(destination, list)):
+    arguments, destination = content.get("arguments") or dict[str, object](), content.get("destination")
+    if not is_object(arguments) or not (destination is None or is_list(destination)):
         raise MessageRejected("wrong arguments")
     if content.get("pattern") or content.get("matcher"):
         raise MessageRejected("with options")
-    if not isinstance(reply_to, dict) or not isinstance(ticket, str) or len(ticket) > MAX_NAME:
+    reply_key = _read_reply_key(content.get("reply_to"), reply_exchange)
+    if not _is_name(ticket := content.get("ticket") or ""):
         raise MessageRejected("wrong reply address")
-    reply_key = reply_to.get("routing_key", "")
-    if reply_to and not (reply_to.get("exchange") == reply_exchange and isinstance(reply_key, str)):
-        raise MessageRejected("wrong reply address")
-    if len(reply_key) > MAX_NAME:
-        raise MessageRejected("wrong reply address")
-    return ControlRequest(content["method"], arguments, destination or None, reply_key, ticket)
+    return ControlRequest(command, arguments, destination or None, reply_key, ticket)
 
 
-def answer_control_request(request: ControlRequest, state: Any) -> object:
+def _read_reply_key(address: object, reply_exchange: str) -> str:
+    """Return the routing key of a reply address, '' if it is empty. Raises MessageRejected for another exchange."""
+    if not address:
+        return ""
+    if not is_object(address) or address.get("exchange") != reply_exchange:
+        raise MessageRejected("wrong reply address")
+    reply_key = address.get("routing_key", "")
+    if not _is_name(reply_key):
+        raise MessageRejected("wrong reply address")
+    return reply_key
+
+
+def _is_name(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and len(value) <= MAX_NAME
+
+
+def answer_control_request(request: ControlRequest, state: WorkerState) -> object:
     """Return the reply to a request, or a refusal of its command. `state`: Celery passes it to commands."""
+    command: Callable[..., object]
+    names: tuple[str, ...]
     if own_command := _OWN_COMMANDS.get(request.command):
         command, names = own_command, ()
     elif request.command in _CELERY_COMMANDS:
@@ -108,16 +125,16 @@ def answer_control_request(request: ControlRequest, state: Any) -> object:
         return control.nok(f"{request.command} failed: {type(error).__name__}")
 
 
-def _read_stats(state: Any) -> dict[str, Any]:
+def _read_stats(state: WorkerState) -> dict[str, object]:
     """Answer the command `stats` as Celery does, but without values that may be secret."""
     stats = state.consumer.controller.stats()
     for part in (stats, stats.get("consumer")):
-        if isinstance(part, dict) and isinstance(broker := part.get("broker"), dict):
+        if is_object(part) and is_object(broker := part.get("broker")):
             part["broker"] = {name: broker[name] for name in _BROKER_FACTS if name in broker}
     return stats
 
 
-def _read_conf(state: Any) -> object:
+def _read_conf(state: WorkerState) -> object:
     """Answer the command `conf` with Celery's configuration, without values that may be secret."""
     table = state.app.conf.table(with_defaults=False, censored=False)
     urls = {name: hide_secrets(str(value)) for name in _URLS if (value := table.pop(name, None))}
@@ -125,12 +142,12 @@ def _read_conf(state: Any) -> object:
     return jsonify(settings, keyfilter=lambda key: isinstance(key, str), unknown_type_filter=safe_repr)
 
 
-def _enable_events(state: Any) -> dict[str, str]:
+def _enable_events(state: WorkerState) -> dict[str, object]:
     """Answer the command, which Flower sends every few seconds. It changes nothing: workers always send events."""
     return control.ok("task events already enabled")
 
 
-_OWN_COMMANDS: dict[str, Callable[[Any], object]] = {
+_OWN_COMMANDS: dict[str, Callable[[WorkerState], object]] = {
     "conf": _read_conf,
     "enable_events": _enable_events,
     "stats": _read_stats,
@@ -141,7 +158,7 @@ READING_COMMANDS = tuple(sorted([*_CELERY_COMMANDS, *_OWN_COMMANDS]))
 class CheckedPidbox(Pidbox):
     """Celery's mailbox of a worker, changed so that it answers only checked messages with commands that read."""
 
-    def start(self, c: Any) -> None:
+    def start(self, c: Consumer) -> None:
         self.node.channel = c.connection.channel()
         self.consumer = self.node.Consumer(on_message=self.on_control_message, on_decode_error=c.on_decode_error)
         self.consumer.consume()
@@ -173,7 +190,7 @@ class CheckedPidbox(Pidbox):
 class CheckedControl(Control):
     """Celery's step that listens for control commands, with a mailbox that checks them."""
 
-    def __init__(self, c: Any, **options: Any):
+    def __init__(self, c: Consumer, **options: object):
         super().__init__(c, **options)
         self.box = CheckedPidbox(c)
         # Celery calls these attributes, which its own step sets, too.

@@ -10,7 +10,6 @@ import logging
 import time
 from collections import deque
 from collections.abc import Callable, Collection
-from typing import Any
 
 from db.journal.buffer import Contents
 from db.kinds.job_kinds import JobKind
@@ -30,7 +29,7 @@ from lumos_queue.errors import (
     UnclearFailure,
     WaitsForJob,
 )
-from lumos_queue.jobs.base import Job
+from lumos_queue.jobs.base import Job, JobContext
 from workers.item import ItemRunner, stop_for
 from workers.lookahead import LookAhead
 from workers.outbox import Outbox
@@ -52,8 +51,8 @@ class Slice:
         self,
         session: WorkerSession,
         row: StoredJob,
-        job: Job,
-        context: Any,
+        job: Job[JobContext],
+        context: JobContext,
         should_end: ShouldEnd,
         on_finish: Callable[[], None] = lambda: None,
         result: SliceResult | None = None,
@@ -68,7 +67,7 @@ class Slice:
         self._runner = ItemRunner(job, context, self._outbox.steps, session.code_version)
         self._writer = CommitWriter(session, row)
         self._ready: deque[ClaimedItem] = deque()  # claimed ahead, so that no slot stays empty
-        self._tasks: dict[int, asyncio.Task] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
         self._suspects: dict[int, int] = {}  # of items that run or are ready: how many may run at once
         self._unclear_failure: UnclearFailure | None = None  # the latest, if no item has finished since
         self._is_stopped = False  # whether an item has stopped the job, or the slice
@@ -227,7 +226,7 @@ class Slice:
         self.result.finished += len(tasks)
 
 
-async def _cancel(tasks: Collection[asyncio.Task]) -> None:
+async def _cancel(tasks: Collection[asyncio.Task[None]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

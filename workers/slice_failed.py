@@ -6,8 +6,7 @@ retries nothing. The log has no traceback: the line names the failure.
 
 from __future__ import annotations
 
-from typing import Any
-
+from billiard.einfo import ExceptionInfo
 from billiard.exceptions import WorkerLostError
 from celery import Task
 from celery.worker.request import Request
@@ -20,7 +19,7 @@ class SliceFailed(Exception):
 class SliceRequest(Request):
     """A task's request in Celery's parent process. It reports a failed slice or lost child without a traceback."""
 
-    def on_failure(self, exc_info: Any, send_failed_event: bool = True, return_ok: bool = False) -> None:
+    def on_failure(self, exc_info: ExceptionInfo, send_failed_event: bool = True, return_ok: bool = False) -> None:
         exc_info.exception = getattr(exc_info.exception, "exc", exc_info.exception)  # Celery's wrapper has no words
         if isinstance(exc_info.exception, SliceFailed | WorkerLostError):
             exc_info.traceback = ""
@@ -31,5 +30,5 @@ class SliceTask(Task):
     """The base class of the four Celery tasks."""
 
     abstract = True
-    Request = f"{__name__}:SliceRequest"  # type: ignore[assignment]
+    Request = f"{__name__}:SliceRequest"
     throws = (SliceFailed,)  # its log line has no traceback either

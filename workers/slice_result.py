@@ -19,7 +19,7 @@ class SliceResult:
     failure: str = ""  #: the failure that ended it, such as an endpoint or the database; empty for a regular end
     fault: bool = False  #: whether an internal error ended it, and the worker session
     _infra_errors: int = 0  # of the finished items, those that ended with infra_error
-    _reasons: dict[int, str] = field(default_factory=dict)  # of the items that failed, the latest
+    _reasons: dict[int, str] = field(default_factory=dict[int, str])  # of the items that failed, the latest
 
     def note_failure(self, item: int, reason: str) -> None:
         """Add an item that failed because of infrastructure: it is pending again, or ended with infra_error."""

@@ -50,7 +50,7 @@ class Child:
     folder: Path  #: its working folder
     stdin: bytes = field(default=b"", repr=False)
     orphan_signal: signal.Signals = signal.SIGTERM  #: sent by the kernel if this process is killed
-    process: subprocess.Popen | None = None
+    process: subprocess.Popen[bytes] | None = None
     _deaths: deque[float] = field(default_factory=lambda: deque(maxlen=MAX_RESTARTS + 1))
 
     def start(self) -> None:

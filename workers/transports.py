@@ -6,54 +6,65 @@ message's envelope is JSON in a list, any other element of the list would end th
 
 from __future__ import annotations
 
-import sys
 import uuid
 from queue import Empty
-from typing import Any, Literal
+from types import TracebackType
+from typing import Literal, TypeAlias
 
+import amqp
 from kombu.transport import TRANSPORT_ALIASES, pyamqp, redis, virtual
+from redis.client import PubSub
 
+from db.engine.json_columns import is_object
 from workers.rejection_counter import get_rejection_counter
+
+ExceptionInfo: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None]  #: as of sys.exc_info()
 
 
 class MalformedMessage(Exception):
     """Raised, or stored with a message, when the message could not be decoded. The text is the problem."""
 
 
-def _error(problem: str) -> list[Any]:
+def _error(problem: str) -> list[ExceptionInfo]:
     """Return the problem in the form in which kombu keeps a message's errors until it is received."""
     try:
         raise MalformedMessage(problem)
-    except MalformedMessage:
-        return [sys.exc_info()]
+    except MalformedMessage as error:
+        return [(type(error), error, error.__traceback__)]
 
 
 class RedisMessage(virtual.Message):
     """A message from Redis. Its envelope is always complete, even if the element of the list is no valid message."""
 
-    def __init__(self, payload: Any, channel: Any = None, **options: Any):
-        problem = _problem(payload)
-        if problem:
-            self.errors = _error(problem)
+    def __init__(self, payload: object, channel: redis.Channel | None = None):
+        envelope: dict[str, object]
+        try:
+            envelope = _read_envelope(payload)
+        except MalformedMessage as problem:
+            self.errors = _error(str(problem))
             delivery = {"exchange": "", "routing_key": ""}
             properties = {"delivery_tag": str(uuid.uuid4()), "delivery_info": delivery}
-            payload = {"body": "", "headers": {}, "properties": properties}
-        super().__init__(payload, channel=channel, **options)
+            envelope = {"body": "", "headers": {}, "properties": properties}
+        super().__init__(envelope, channel=channel)
 
 
-def _problem(payload: Any) -> str:
-    match payload:
-        case {
-            "body": str(body),
-            "properties": {"delivery_tag": str(), "delivery_info": {**delivery}, **properties},
-        } if all(isinstance(delivery.get(name), str) for name in ("exchange", "routing_key")):
-            headers = payload.get("headers") or {}
-            if not isinstance(headers, dict) or properties.get("body_encoding") not in ("base64", None):
-                return "unreadable envelope"
-            if properties.get("body_encoding") and not body.isascii():
-                return "unreadable envelope"
-            return "compressed" if "compression" in headers else ""
-    return "unreadable envelope"
+def _read_envelope(payload: object) -> dict[str, object]:
+    """Return the element of a list as the envelope of a message. Raises MalformedMessage if kombu could not read it."""
+    if not is_object(payload) or not is_object(properties := payload.get("properties")):
+        raise MalformedMessage("unreadable envelope")
+    body, delivery, encoding = payload.get("body"), properties.get("delivery_info"), properties.get("body_encoding")
+    if not (isinstance(body, str) and isinstance(properties.get("delivery_tag"), str) and is_object(delivery)):
+        raise MalformedMessage("unreadable envelope")
+    if not all(isinstance(delivery.get(name), str) for name in ("exchange", "routing_key")):
+        raise MalformedMessage("unreadable envelope")
+    if encoding is not None and not (encoding == "base64" and body.isascii()):
+        raise MalformedMessage("unreadable envelope")
+    headers = payload.get("headers") or dict[str, object]()
+    if not is_object(headers):
+        raise MalformedMessage("unreadable envelope")
+    if "compression" in headers:
+        raise MalformedMessage("compressed")
+    return payload
 
 
 class RedisChannel(redis.Channel):
@@ -61,7 +72,7 @@ class RedisChannel(redis.Channel):
 
     Message = RedisMessage
 
-    def _brpop_read(self, **options: Any) -> Literal[True]:
+    def _brpop_read(self, **options: object) -> Literal[True]:
         try:
             return super()._brpop_read(**options)
         except (Empty, OSError, *self.connection_errors, *redis.Transport.channel_errors):
@@ -69,7 +80,7 @@ class RedisChannel(redis.Channel):
         except Exception as error:
             return self._skip(error)
 
-    def _receive_one(self, c: Any) -> Literal[True] | None:
+    def _receive_one(self, c: PubSub) -> Literal[True] | None:
         try:
             return super()._receive_one(c)
         except (OSError, *self.connection_errors, *redis.Transport.channel_errors):
@@ -91,10 +102,11 @@ class RedisTransport(redis.Transport):
 class RabbitMessage(pyamqp.Message):
     """A message from RabbitMQ. It is never decompressed, even if its headers name a compression."""
 
-    def __init__(self, msg: Any, channel: Any = None, **options: Any):
-        if "compression" in (msg.properties.get("application_headers") or {}):
+    def __init__(self, msg: amqp.Message, channel: pyamqp.Channel | None = None):
+        headers = msg.properties.get("application_headers")
+        if is_object(headers) and "compression" in headers:
             self.errors = _error("compressed")
-        super().__init__(msg, channel, **options)
+        super().__init__(msg, channel)
 
 
 class RabbitChannel(pyamqp.Channel):

@@ -10,16 +10,20 @@ import json
 import logging
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
+import vine
 from celery.worker.consumer import Consumer
+from celery.worker.request import Request
 from celery.worker.state import maybe_shutdown
 from kombu.message import Message
 
+from db.engine.json_columns import is_list, is_object
 from workers.app import CELERY_TASKS
 from workers.broker_refusals import WAIT_SECONDS, find_refusal, quiet_logs
 from workers.queues import is_for_others, leave_to_others
+from workers.received_messages import MessageRejected, ReceivedMessage, check_form, decode_body, is_body
 from workers.rejection_counter import get_rejection_counter
 from workers.transports import MalformedMessage
 
@@ -38,18 +42,10 @@ _CONTROL_STEPS = {"celery.worker.consumer.control:Control": "workers.remote_cont
 _NOTHING_ELSE = dict.fromkeys(("callbacks", "errbacks", "chain", "chord"))
 
 
-class MessageRejected(Exception):
-    """Raised for a message that lumos-queue has not sent. The text is the reason, and the name of a count."""
-
-
-def check_message(message: Message) -> str:
+def check_message(message: ReceivedMessage) -> str:
     """Check a message; return the id of the job that it names. Raises MessageRejected if the message is not valid."""
-    headers, body = message.headers, message.body
-    if message.content_type != "application/json" or message.content_encoding not in ("utf-8", "utf8"):
-        raise MessageRejected("not JSON")
-    if not isinstance(body, bytes | str | memoryview) or len(body) > MAX_BODY_BYTES:
-        raise MessageRejected("too large")
-    if not isinstance(headers, dict) or "task" not in headers:
+    body, headers = check_form(message, MAX_BODY_BYTES), message.headers
+    if not is_object(headers) or "task" not in headers:
         raise MessageRejected("no Celery task")
     if not isinstance(headers["task"], str) or headers["task"] not in _TASKS:
         raise MessageRejected("unknown Celery task")
@@ -58,27 +54,33 @@ def check_message(message: Message) -> str:
         raise MessageRejected("no message id")
     if any(headers.get(name) for name in _OPTIONS) or headers.get("timelimit") not in _NO_LIMITS:
         raise MessageRejected("with options")
-    try:
-        content = json.loads(bytes(body) if isinstance(body, memoryview) else body)
-    except (ValueError, RecursionError):
-        raise MessageRejected("unreadable body") from None
-    match content:
-        case [[str(job)], {**keywords}, {**embedded}] if not keywords:
-            if any(embedded.values()):
-                raise MessageRejected("with options")
-        case _:
-            raise MessageRejected("wrong arguments")
+    job = _read_argument(decode_body(body))
     if not JOB_ID.fullmatch(job):
         raise MessageRejected("forged")
     return job
 
 
-def describe_message(message: Message) -> str:
+def _read_argument(content: object) -> str:
+    """Return the only argument of a task, from a decoded body. Raises MessageRejected for a body of another form."""
+    if not is_list(content) or len(content) != 3:
+        raise MessageRejected("wrong arguments")
+    arguments, keywords, embedded = content
+    if not is_list(arguments) or len(arguments) != 1 or not isinstance(arguments[0], str):
+        raise MessageRejected("wrong arguments")
+    if not is_object(keywords) or keywords or not is_object(embedded):
+        raise MessageRejected("wrong arguments")
+    if any(embedded.values()):
+        raise MessageRejected("with options")
+    return arguments[0]
+
+
+def describe_message(message: ReceivedMessage) -> str:
     """Describe a rejected message for a person, without its body."""
-    headers = message.headers if isinstance(message.headers, dict) else {}
-    size = len(message.body) if isinstance(message.body, bytes | str | memoryview) else 0
+    headers, body = message.headers, message.body
+    task = headers.get("task") if is_object(headers) else None
+    size = len(body) if is_body(body) else 0
     queue = (message.delivery_info or {}).get("routing_key", "")
-    return f"queue {queue!s:.20}, {message.content_type!s:.60}, {size} bytes, task {headers.get('task')!s:.60}"
+    return f"queue {queue!s:.20}, {message.content_type!s:.60}, {size} bytes, task {task!s:.60}"
 
 
 class CheckingConsumer(Consumer):
@@ -89,11 +91,19 @@ class CheckingConsumer(Consumer):
     """
 
     class Blueprint(Consumer.Blueprint):
-        default_steps: ClassVar = [_CONTROL_STEPS.get(step, step) for step in Consumer.Blueprint.default_steps]
+        default_steps: ClassVar[list[str]] = [
+            _CONTROL_STEPS.get(step, step) for step in Consumer.Blueprint.default_steps
+        ]
 
-    def __init__(self, *arguments: Any, worker_options: dict[str, Any] | None = None, **options: Any):
+    def __init__(
+        self,
+        on_task_request: Callable[[Request], object],
+        *,
+        worker_options: Mapping[str, object] | None = None,
+        **options: Any,
+    ):
         alone = {**(worker_options or {}), "without_gossip": True, "without_mingle": True}
-        super().__init__(*arguments, worker_options=alone, **options)
+        super().__init__(on_task_request, worker_options=alone, **options)
         quiet_logs()
 
     def on_connection_error_before_connected(self, exc: Exception) -> None:
@@ -104,8 +114,8 @@ class CheckingConsumer(Consumer):
         super().on_connection_error_after_connected(exc)
         _wait_after_refusal(exc)
 
-    def create_task_handler(self, *arguments: Any, **options: Any) -> Callable[..., None]:
-        accept = super().create_task_handler(*arguments, **options)
+    def create_task_handler(self, promise: type[vine.promise] = vine.promise) -> Callable[[Message], None]:
+        accept = super().create_task_handler(promise)
 
         def on_message(message: Message) -> None:
             try:

@@ -7,8 +7,9 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar, TypeVarTuple
 
+from db.engine.connection import Database
 from db.engine.errors import blames_rows, reason
 from db.queue.batch import Batch
 from db.queue.claims import NO_CLAIM, ClaimedItem, ClaimRequest, LeaseHolder
@@ -19,6 +20,8 @@ from lumos_queue.errors import DatabaseFailure, DatabaseUnavailable, LumosError
 from workers.session import WorkerSession
 
 log = logging.getLogger(__name__)
+R = TypeVar("R")
+Arguments = TypeVarTuple("Arguments")
 MAX_CLAIMS = 3  #: claims after which an item that is refused alone is to blame, even without other written items
 MIN_WAIT, MAX_WAIT = 0.1, 2.0  #: seconds before a commit is sent again, doubled each time
 
@@ -33,7 +36,7 @@ class CommitResult:
 
     claimed: Sequence[ClaimedItem]
     #: items whose rows were refused, with the reason: they end
-    refused: Mapping[int, str] = field(default_factory=dict)
+    refused: Mapping[int, str] = field(default_factory=dict[int, str])
 
 
 class CommitWriter:
@@ -110,36 +113,41 @@ class CommitWriter:
         return len(items) == 1 and (self._has_written or batch.claims[items[0]] >= MAX_CLAIMS)
 
     async def _send(self, batch: Batch, request: ClaimRequest) -> list[ClaimedItem]:
-        new_items = await self._persist(commit, batch.claims, batch, request)
+        new_items, is_repeated = await self._persist(commit, batch.claims, batch, request)
+        if is_repeated:  # the interrupted commit may have claimed items again that the batch gives back
+            settled_ids = {report.item for report in (*batch.finished, *batch.given_back)}
+            await self._run(release_strays, (batch.claims.keys() - settled_ids) | {item.id for item in new_items})
         self._has_written |= any(batch.rows.values()) or bool(batch.finished)
         return new_items
 
-    async def _persist(self, function: Callable[..., Any], held_ids: Collection[int], *arguments: Any) -> Any:
-        """Call a function that writes in one transaction, and repeat the call until it succeeds. Return its result."""
+    async def _persist(
+        self,
+        function: Callable[[Database, LeaseHolder, *Arguments], R],
+        held_ids: Collection[int],
+        *arguments: *Arguments,
+    ) -> tuple[R, bool]:
+        """Call a function that writes in one transaction, and repeat the call until it succeeds.
+
+        Return its result, and whether the call was repeated.
+        """
         wait = MIN_WAIT
         while True:
             try:
                 if wait > MIN_WAIT:
                     # The interrupted commit may have claimed items unknown to this process: release them.
                     await self._run(release_strays, set(held_ids))
-                output = await self._run(function, *arguments)
-                break
+                return await self._run(function, *arguments), wait > MIN_WAIT
             except DatabaseUnavailable as error:
                 if self._session.lost:
                     raise Fenced("the database could not be written for too long") from error
                 log.warning("commit interrupted, trying again: %s", error.reason)
                 await asyncio.sleep(wait)
                 wait = min(2 * wait, MAX_WAIT)
-        if wait > MIN_WAIT and function is commit:  # or claimed items again that the batch gives back
-            batch = arguments[0]
-            settled_ids = {report.item for report in (*batch.finished, *batch.given_back)}
-            await self._run(release_strays, (batch.claims.keys() - settled_ids) | {item.id for item in output})
-        return output
 
     def close(self) -> None:
         self._thread.shutdown()
 
-    async def _run(self, function: Any, *arguments: Any) -> Any:
+    async def _run(self, function: Callable[[Database, LeaseHolder, *Arguments], R], *arguments: *Arguments) -> R:
         database = self._session.database
         if database.is_sqlite:
             return function(database, self._holder, *arguments)

@@ -1,0 +1,2 @@
+class Message:
+    properties: dict[str, object]

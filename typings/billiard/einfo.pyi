@@ -1,0 +1,3 @@
+class ExceptionInfo:
+    exception: BaseException | None
+    traceback: str | None

@@ -1,0 +1,3 @@
+from celery.loaders.base import BaseLoader
+
+class AppLoader(BaseLoader): ...

@@ -1,0 +1,1 @@
+from celery.worker.worker import WorkController as WorkController

@@ -1,0 +1,1 @@
+from celery.worker.consumer.consumer import Consumer as Consumer

@@ -1,0 +1,3 @@
+class LamportClock:
+    value: int
+    def forward(self) -> int: ...

@@ -1,0 +1,6 @@
+class Exchange:
+    name: str
+    def __init__(self, name: str = ...) -> None: ...
+
+class Queue:
+    def __init__(self, name: str = ..., exchange: Exchange | None = ..., routing_key: str = ...) -> None: ...

@@ -1,0 +1,6 @@
+import kombu.message
+
+class StdChannel: ...
+
+class Message(kombu.message.Message):
+    def __init__(self, payload: dict[str, object], channel: StdChannel | None = ...) -> None: ...

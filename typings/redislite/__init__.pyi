@@ -1,0 +1,1 @@
+__redis_executable__: str
