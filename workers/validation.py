@@ -11,7 +11,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import vine
 from celery.worker.consumer import Consumer
@@ -100,7 +100,7 @@ class CheckingConsumer(Consumer):
         on_task_request: Callable[[Request], object],
         *,
         worker_options: Mapping[str, object] | None = None,
-        **options: Any,
+        **options: object,
     ):
         alone = {**(worker_options or {}), "without_gossip": True, "without_mingle": True}
         super().__init__(on_task_request, worker_options=alone, **options)
