@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
 
 
-def sample_token(logits: Any, temperature: float, top_p: float, uniform: float) -> int:
+def sample_token(logits: torch.Tensor, temperature: float, top_p: float, uniform: float) -> int:
     """Return the index in `logits` at which the cumulative probability reaches `uniform`, a number from 0 to 1.
 
     The probabilities are those of the nucleus of mass `top_p` (Holtzman et al. 2020). `logits`: a vector;

@@ -7,19 +7,22 @@ of the next token, [replies, vocabulary]: reply k is reply `parents[k]` of the p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lumos_queue.endpoints.loaded_model import LoadedModel
 from lumos_queue.endpoints.prefixes import PrefixCache
 from lumos_queue.util.model_loading import import_libraries
 
+if TYPE_CHECKING:
+    import torch
+
 
 class Decoder(Protocol):
     """The forward passes for one prompt."""
 
-    def begin(self) -> Any: ...
+    def begin(self) -> torch.Tensor: ...
 
-    def extend(self, parents: Sequence[int], tokens: Sequence[int]) -> Any: ...
+    def extend(self, parents: Sequence[int], tokens: Sequence[int]) -> torch.Tensor: ...
 
 
 def open_decoder(loaded_model: LoadedModel, prompt: Sequence[int], prefixes: PrefixCache) -> Decoder:
@@ -35,7 +38,7 @@ class CausalPrompt:
         self._prompt = list(prompt)
         self._prefixes = prefixes
 
-    def begin(self) -> Any:
+    def begin(self) -> torch.Tensor:
         with import_libraries("torch", "transformers.DynamicCache"):
             import torch
             from transformers import DynamicCache
@@ -49,11 +52,11 @@ class CausalPrompt:
             self._prefixes.add(self._prompt, [(layer.keys[0], layer.values[0]) for layer in self._cache.layers])
         return logits
 
-    def extend(self, parents: Sequence[int], tokens: Sequence[int]) -> Any:
+    def extend(self, parents: Sequence[int], tokens: Sequence[int]) -> torch.Tensor:
         _select_rows(self._cache, parents)
         return self._forward([[token] for token in tokens])
 
-    def _forward(self, rows: list[list[int]]) -> Any:
+    def _forward(self, rows: list[list[int]]) -> torch.Tensor:
         with import_libraries("torch"):
             import torch
 
@@ -70,7 +73,7 @@ class EncodedPrompt:
         self._prompt = list(prompt)
         self._start = loaded_model.start
 
-    def begin(self) -> Any:
+    def begin(self) -> torch.Tensor:
         with import_libraries("torch", "transformers.DynamicCache", "transformers.EncoderDecoderCache"):
             import torch
             from transformers import DynamicCache, EncoderDecoderCache
@@ -80,13 +83,13 @@ class EncodedPrompt:
             self._encoder_states = self._model.get_encoder()(torch.tensor([self._prompt])).last_hidden_state
         return self._forward([self._start])
 
-    def extend(self, parents: Sequence[int], tokens: Sequence[int]) -> Any:
+    def extend(self, parents: Sequence[int], tokens: Sequence[int]) -> torch.Tensor:
         _select_rows(self._cache.self_attention_cache, parents)
         for layer in self._cache.cross_attention_cache.layers:
             layer.keys, layer.values = (_repeat(part[:1], len(tokens)) for part in (layer.keys, layer.values))
         return self._forward(tokens)
 
-    def _forward(self, tokens: Sequence[int]) -> Any:
+    def _forward(self, tokens: Sequence[int]) -> torch.Tensor:
         with import_libraries("torch", "transformers.modeling_outputs.BaseModelOutput"):
             import torch
             from transformers.modeling_outputs import BaseModelOutput
@@ -102,7 +105,7 @@ class EncodedPrompt:
         return output.logits[:, -1]
 
 
-def _repeat(tensor: Any, rows: int) -> Any:
+def _repeat(tensor: torch.Tensor, rows: int) -> torch.Tensor:
     """Return a view of a tensor's only row, `rows` times."""
     return tensor.expand(rows, *tensor.shape[1:])
 

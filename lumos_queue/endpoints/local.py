@@ -41,6 +41,8 @@ from lumos_queue.records import Completion, Ending, Json
 from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
+    import torch
+
     from lumos_queue.endpoints.row_cache import RowCache
 
 MAX_ROWS = 64  #: sequences decoded together
@@ -273,7 +275,7 @@ class Batcher:
         ).logits[:, -1]
         self._extend(self._rows, logits, 0)
 
-    def _extend(self, rows: list[Row], logits: Any, first: int) -> None:
+    def _extend(self, rows: list[Row], logits: torch.Tensor, first: int) -> None:
         """Add the next token to `rows`, which are the batch's rows from `first` on. Remove the rows that end."""
         remaining_rows, ends = list(range(first)), self._loaded_model.ends
         for index, (row, token) in enumerate(zip(rows, self._choose(rows, logits), strict=True), first):

@@ -7,9 +7,9 @@ are the tokens of context and piece together, without the tokens of the context.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 from weakref import WeakKeyDictionary
 
+from lumos_queue.endpoints.tokenizer import Tokenizer
 from lumos_queue.errors import SpecError
 
 _NEUTRAL = ("\n", ",", "(")  #: contexts with which pieces rarely form one token
@@ -18,7 +18,7 @@ _NEUTRAL = ("\n", ",", "(")  #: contexts with which pieces rarely form one token
 class PieceTokens:
     """The tokens of pieces for one tokenizer of Hugging Face. They are cached: few pieces make up all texts."""
 
-    def __init__(self, tokenizer: Any):
+    def __init__(self, tokenizer: Tokenizer):
         self._encode, self._decode, self._size = tokenizer.encode, tokenizer.decode, len(tokenizer)
         self._tokens: dict[tuple[str, str], tuple[int, ...]] = {}
 
@@ -54,10 +54,10 @@ class PieceTokens:
         return self._decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False) if ids else ""
 
 
-_OPEN: WeakKeyDictionary[Any, tuple[int, PieceTokens]] = WeakKeyDictionary()
+_OPEN: WeakKeyDictionary[Tokenizer, tuple[int, PieceTokens]] = WeakKeyDictionary()
 
 
-def pieces_of(tokenizer: Any) -> PieceTokens:
+def pieces_of(tokenizer: Tokenizer) -> PieceTokens:
     """Return the PieceTokens of a tokenizer, the same object as long as no token is added to the tokenizer."""
     size, pieces = _OPEN.get(tokenizer, (-1, None))
     if pieces is None or size != len(tokenizer):

@@ -7,12 +7,17 @@ already read most of a prompt.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 MIN_TOKENS = 16  #: a shorter beginning is read again, which is as fast as copying
 
 #: Keys and values of each layer, [head, position, channel].
-Layers = list[tuple[Any, Any]]
+if TYPE_CHECKING:
+    import torch
+
+    Layers = list[tuple[torch.Tensor, torch.Tensor]]
+else:
+    Layers = list  # importing torch takes seconds
 
 
 class PrefixCache:

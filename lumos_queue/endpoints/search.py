@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.base import ModelCall
@@ -25,6 +25,9 @@ from lumos_queue.endpoints.token_constraint import CONTEXT, Cursor, TokenConstra
 from lumos_queue.errors import EpisodeError, SpecError
 from lumos_queue.records import Ending
 from lumos_queue.util.model_loading import import_libraries
+
+if TYPE_CHECKING:
+    import torch
 
 MAX_CONSTRAINTS = 32  #: that are cached with their tokens
 
@@ -143,7 +146,7 @@ class ReplySearch:
             raise EpisodeError(Ending.LIMIT, f"no allowed reply fits into the limit of {limit} tokens")
         return SearchResult(tuple(map(self._write, best[: call.candidates])), len(prompt))
 
-    def _follow(self, best: list[_Hypothesis], logits: Any, limit: int) -> list[_Hypothesis]:
+    def _follow(self, best: list[_Hypothesis], logits: torch.Tensor, limit: int) -> list[_Hypothesis]:
         """Return the best hypotheses after adding a token to each that has not ended. Ended hypotheses compete, too.
 
         A hypothesis that is dropped could never be among the best again, because log-probabilities only fall.

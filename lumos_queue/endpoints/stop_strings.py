@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.endpoints.replies import SEPARATES_REASONING, read_text
+from lumos_queue.endpoints.tokenizer import Tokenizer
 
 
 class StopStrings:
     """Finds stop strings in tokens of one tokenizer. For each set of strings, caches the tokens that contain one."""
 
-    def __init__(self, tokenizer: Any):
+    def __init__(self, tokenizer: Tokenizer):
         self._tokenizer = tokenizer
         self._tokens: dict[tuple[str, ...], frozenset[int]] = {}
 

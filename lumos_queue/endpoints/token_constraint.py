@@ -11,10 +11,11 @@ tokens: log P = sum of logit[token] - logsumexp(logit[allowed]).
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from lumos_queue.commands import Constraint
 from lumos_queue.endpoints.piece_tokens import pieces_of
+from lumos_queue.endpoints.tokenizer import Tokenizer
 from lumos_queue.errors import SpecError
 
 CONTEXT = 16  #: characters before a reply that affect the tokens of its first piece
@@ -62,7 +63,7 @@ class TokenConstraint:
     the piece cannot be written after another text.
     """
 
-    def __init__(self, constraint: Constraint, tokenizer: Any, end: int, before: str = ""):
+    def __init__(self, constraint: Constraint, tokenizer: Tokenizer, end: int, before: str = ""):
         self.end = end
         self._constraint, self._tokens = constraint, pieces_of(tokenizer)
         self._first = _Branch((), before[-CONTEXT:], constraint.start())
