@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Any, NamedTuple
+from typing import NamedTuple, Protocol
 
 from lumos_queue.records import TextEnum
 
@@ -26,23 +26,46 @@ class Gpus(NamedTuple):
     mib: int  #: memory of the smallest one, in MiB; 0 without a GPU
 
 
+class SessionPools(Protocol):
+    """What a worker session reports about its pools: the columns of its row."""
+
+    @property
+    def pools(self) -> str:
+        """Written by `write_pools`."""
+        ...
+
+    @property
+    def gpus(self) -> int | None:
+        """The number of GPUs; None if the process has not looked for them yet."""
+        ...
+
+
+class SessionGpus(SessionPools, Protocol):
+    """The same, and the memory of its GPUs."""
+
+    @property
+    def gpu_mib(self) -> int | None:
+        """The memory of the smallest GPU in MiB; 0 without a GPU."""
+        ...
+
+
 def write_pools(pools: Iterable[str]) -> str:
     """Return the names of pools in the form in which a worker session stores them: `cpu,llm`."""
     return ",".join(pools)
 
 
-def serves(session: Any, pool: str) -> bool:
-    """Whether a worker session (its row) was started for the pool."""
+def serves(session: SessionPools, pool: str) -> bool:
+    """Whether a worker session was started for the pool."""
     return pool in session.pools.split(",")
 
 
-def can_run(session: Any, pool: str) -> bool:
-    """Whether a worker session (its row) may take jobs of the pool. A session that has not looked for GPUs yet may."""
+def can_run(session: SessionPools, pool: str) -> bool:
+    """Whether a worker session may take jobs of the pool. A session that has not looked for GPUs yet may."""
     return serves(session, pool) and not (pool == Pool.GPU and session.gpus == 0)
 
 
-def describe_gpus(session: Any) -> str:
-    """Describe the GPUs of a worker session (its row): `2, at least 81,559 MiB each`; `not asked` if unknown."""
+def describe_gpus(session: SessionGpus) -> str:
+    """Describe the GPUs of a worker session: `2, at least 81,559 MiB each`; `not asked` if unknown."""
     if session.gpus is None:
         return "not asked" if serves(session, Pool.GPU) else ""
     if session.gpus < 2:
@@ -50,8 +73,8 @@ def describe_gpus(session: Any) -> str:
     return f"{session.gpus:,}, at least {session.gpu_mib:,} MiB each"
 
 
-def describe_lack(sessions: Collection[Any], pool: str) -> str:
-    """Explain why no live worker session (their rows) can run jobs of the pool, with advice.
+def describe_lack(sessions: Collection[SessionPools], pool: str) -> str:
+    """Explain why no live worker session can run jobs of the pool, with advice.
 
     Return '' when a session can, and when no session is alive.
     """

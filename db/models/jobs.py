@@ -9,6 +9,7 @@ from sqlmodel import Field
 
 from db.kinds.states import ItemState, JobState
 from db.models.base import Base, Key, Mapped, instant, json, key, long_text, partial_index
+from lumos_queue.records import JsonObject
 
 
 class Dataset(Base, table=True):
@@ -107,7 +108,7 @@ class JobEndpoint(Base, table=True):
     )
     role: Mapped[str]
     url: Mapped[str]
-    identity: Mapped[object] = json()
+    identity: Mapped[JsonObject] = json()
     seen_at: Mapped[float] = instant(nullable=False)
 
 

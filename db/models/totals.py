@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import ColumnElement, func
 from sqlmodel import Field
 
@@ -19,12 +17,12 @@ class TotalColumns(Base):
     completion_tokens: Mapped[int] = Field(default=0, sa_type=Key)
 
 
-def total_columns(table: Any) -> list[ColumnElement[int]]:
+def total_columns(table: type[TotalColumns]) -> list[ColumnElement[int]]:
     """Return the columns of EpisodeTotals in a table or an alias of it."""
     return [getattr(table, name) for name in EpisodeTotals._fields]
 
 
-def sum_columns(table: Any) -> list[ColumnElement[int]]:
+def sum_columns(table: type[TotalColumns]) -> list[ColumnElement[int]]:
     """Return the sums over the columns of EpisodeTotals, 0 without rows."""
     return [func.coalesce(func.sum(column), 0).label(column.key) for column in total_columns(table)]
 

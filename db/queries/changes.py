@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from db.engine.conditions import is_one_of
+from db.engine.conditions import Query, is_one_of
 from db.kinds.states import OPEN, JobState
 from db.models import AuditSample, ItemSum, JobEndpoint, JobRow, JobTag, Label, ScoreSum, Scoring
 
@@ -17,7 +16,7 @@ from db.models import AuditSample, ItemSum, JobEndpoint, JobRow, JobTag, Label, 
 class Change:
     """The state of a subject at one moment. If marks are equal and not empty, nothing has changed between them."""
 
-    mark: tuple[Any, ...]
+    mark: tuple[object, ...]
     is_open: bool = False  #: whether work is in progress that changes the subject all the time
 
 
@@ -49,7 +48,7 @@ def find_audit_change(connection: Connection, audit: str) -> Change:
     return Change((*counts, *_mark_labels(connection)))
 
 
-def _count_job_rows(jobs: list[str]) -> Any:
+def _count_job_rows(jobs: list[str]) -> Query:
     """Return the query for counts that change with the episodes, their scores and their servers."""
     squares = func.sum(ScoreSum.episodes * ScoreSum.episodes)  # a later scorer moves episodes to other rows
     columns_by_table = {
@@ -67,7 +66,7 @@ def _count_job_rows(jobs: list[str]) -> Any:
     )
 
 
-def _mark_labels(connection: Connection) -> tuple[Any, ...]:
+def _mark_labels(connection: Connection) -> tuple[object, ...]:
     """Return a mark of all labels: one that is taken back, or given again with the same key, changes it."""
     newest = select(Label.id, Label.labelled_at).order_by(Label.id.desc()).limit(1)
     return connection.execute(select(func.count()).select_from(Label)).scalar_one(), *(

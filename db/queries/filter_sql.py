@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Float, and_, collate, exists, false, func, literal, not_, select
+from sqlalchemy import Connection, Float, ScalarSelect, and_, collate, exists, false, func, literal, not_, select
 from sqlalchemy.orm import aliased
 
 from db.engine.conditions import Condition, Value, contains, is_one_of
@@ -101,7 +101,7 @@ def _has_failure(connection: Connection, term: Term, other_conditions: Sequence[
     return not_(condition) if term.operator == "!=" else condition
 
 
-def newest_score(connection: Connection, metric: str = "") -> Any:
+def newest_score(connection: Connection, metric: str = "") -> ScalarSelect[float]:
     """Return the subquery of the episode's score by `metric`, or by the job's main metric if it is ''.
 
     The newest version of the scorer counts.

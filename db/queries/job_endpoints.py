@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, select
 
 from db.engine.json_columns import is_object
 from db.models import JobEndpoint, JobRow
+from lumos_queue.records import JsonObject
+from lumos_queue.util.runtime_types import has_type
 
 
-def endpoints_of_kind(connection: Connection, kind: str) -> list[Any]:
+@dataclass(frozen=True, slots=True)
+class ReportedIdentity:
+    """The identity that an endpoint of a job has reported."""
+
+    job: str
+    role: str
+    url: str
+    identity: JsonObject
+    seen_at: float
+
+
+def endpoints_of_kind(connection: Connection, kind: str) -> list[ReportedIdentity]:
     """Return the identities that endpoints of all jobs of a kind reported, oldest first. Damaged rows are left out."""
-    query = select(JobEndpoint.__table__).join(JobRow, JobRow.id == JobEndpoint.job).where(JobRow.kind == kind)
-    return _readable(connection.execute(query.order_by(JobEndpoint.id)))
+    query = select(*_COLUMNS).join(JobRow, JobRow.id == JobEndpoint.job).where(JobRow.kind == kind)
+    return _read_identities(connection, query.order_by(JobEndpoint.id))
 
 
-def endpoints_of(connection: Connection, job: str) -> list[Any]:
+def endpoints_of(connection: Connection, job: str) -> list[ReportedIdentity]:
     """Return the identities that the job's endpoints reported, oldest first. Damaged rows are left out."""
-    query = select(JobEndpoint.__table__).where(JobEndpoint.job == job).order_by(JobEndpoint.id)
-    return _readable(connection.execute(query))
+    return _read_identities(connection, select(*_COLUMNS).where(JobEndpoint.job == job).order_by(JobEndpoint.id))
 
 
 def load_served_models(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -38,5 +50,12 @@ def load_served_models(connection: Connection, jobs: Sequence[str]) -> dict[str,
     return served_models
 
 
-def _readable(endpoints: Iterable[Any]) -> list[Any]:
-    return [row for row in endpoints if isinstance(row.identity, dict)]
+_COLUMNS = (JobEndpoint.job, JobEndpoint.role, JobEndpoint.url, JobEndpoint.identity, JobEndpoint.seen_at)
+
+
+def _read_identities(connection: Connection, query: Select[str, str, str, JsonObject, float]) -> list[ReportedIdentity]:
+    return [
+        ReportedIdentity(job, role, url, identity, seen_at)
+        for job, role, url, identity, seen_at in connection.execute(query)
+        if has_type(identity, dict)  # a damaged row has another value
+    ]

@@ -5,11 +5,12 @@ A rating, from 1 to 10, is a label of a whole episode. A person's newest rating 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, case, exists, not_, select
 from sqlalchemy.orm import aliased
 
+from db.engine.whole_rows import read_rows
 from db.models import Item, Label
 
 VALUES = ("right", "wrong", "unsure")
@@ -46,10 +47,11 @@ class Rating(NamedTuple):
     task: int | None  #: key of the episode's task
 
 
-def labels_of(connection: Connection, episode: int) -> list[Any]:
+def labels_of(connection: Connection, episode: int) -> list[Label]:
     """Return each person's newest label and newest rating of the episode, then the newest labels of its steps."""
-    newest: dict[tuple[Any, ...], Any] = {}
-    for row in connection.execute(select(Label.__table__).where(Label.episode == episode).order_by(Label.id)):
+    newest: dict[tuple[str, int | None, int | None, bool], Label] = {}
+    query = select(Label.__table__).where(Label.episode == episode).order_by(Label.id)
+    for row in read_rows(connection, Label, query):
         newest[row.labeller, row.position, row.branch, row.value in RATINGS] = row
     return sorted(newest.values(), key=lambda row: (row.position is not None, row.position, row.branch, row.id))
 

@@ -100,7 +100,7 @@ def _calls(connection: Connection) -> dict[str, tuple[int, float]]:
     return {role: (max(0, int(calls)), max(0.0, float(seconds))) for role, calls, seconds in rows}
 
 
-def _latencies(connection: Connection, table: Any) -> list[float]:
+def _latencies(connection: Connection, table: type[ExecutionRow | ToolCallRow]) -> list[float]:
     active_items = select(Item.id).where(Item.state == ItemState.CLAIMED)
     query = select(table.seconds).where(table.episode.in_(active_items)).limit(MAX_LATENCIES)
     return sorted(connection.execute(query).scalars())

@@ -7,7 +7,6 @@ pair.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, FromClause, and_, func, select
 from sqlalchemy.orm import aliased
@@ -63,7 +62,7 @@ class Pairs:
     def kinds(self) -> list[Kind]:
         """Count the pairs by their scores, in a fixed order."""
         columns = (self._a.c.trials, self._a.c.value, self._b.c.trials, self._b.c.value)
-        rows: Any = self._connection.execute(self._join(*columns, func.count()).group_by(*columns).order_by(*columns))
+        rows = self._connection.execute(self._join(*columns, func.count()).group_by(*columns).order_by(*columns))
         return [Kind(row[0], row[0] * row[1], row[2], row[2] * row[3], 1, row[4]) for row in rows]
 
     def task_kinds(self) -> list[Kind]:
@@ -73,7 +72,7 @@ class Pairs:
         columns = [func.sum(column).label(f"sum_{index}") for index, column in enumerate(sums)]
         task_columns = self._join(*columns, func.count().label("pairs")).group_by(a.task).subquery().c
         query: Query = select(*task_columns, func.count())
-        rows: Any = self._connection.execute(query.group_by(*task_columns).order_by(*task_columns))
+        rows = self._connection.execute(query.group_by(*task_columns).order_by(*task_columns))
         return [
             Kind(float(row[0]), float(row[1]), float(row[2]), float(row[3]), int(row[4]), int(row[5])) for row in rows
         ]
@@ -81,7 +80,7 @@ class Pairs:
     def each(self) -> list[tuple[int, float, int, float, int]]:
         """Return (task of A, value of A, trials of A, value of B, trials of B) of every pair."""
         a, b = self._a.c, self._b.c
-        rows: Any = self._connection.execute(self._join(a.task, a.value, a.trials, b.value, b.trials).order_by(a.id))
+        rows = self._connection.execute(self._join(a.task, a.value, a.trials, b.value, b.trials).order_by(a.id))
         return [tuple(row) for row in rows]
 
     def list_changed(self, better: bool, limit: int, max_characters: int = 200, after: int = 0) -> list[Pair]:
@@ -115,7 +114,7 @@ class Pairs:
         )
         return [Pair(*row) for row in self._connection.execute(query)]
 
-    def _join(self, *columns: Value, few: bool = False) -> Any:
+    def _join(self, *columns: Value, few: bool = False) -> Query:
         scores_a, scores_b = self._few if few else (self._a, self._b)
         a, b = scores_a.c, scores_b.c
         if not self._by_content:

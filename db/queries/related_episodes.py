@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, case, select
 
@@ -30,7 +29,7 @@ class Relative:
     corrects: bool  #: whether it is a correction of the given episode
 
 
-def find_relatives(connection: Connection, episode: Any, limit: int = MAX_RELATIVES) -> Sequence[Relative]:
+def find_relatives(connection: Connection, episode: EpisodeRow, limit: int = MAX_RELATIVES) -> Sequence[Relative]:
     """Return the other episodes on an episode's task: its corrections, then those of its job, then by job and sample.
 
     `episode` is its row. At most `limit` + 1 episodes are returned; if there are so many, more may exist. A correction

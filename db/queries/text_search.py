@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, select
 
@@ -12,7 +11,7 @@ from db.models import EpisodeRow, Item
 from db.queries.episode_search import says
 from db.queries.filter_sql import conditions
 from db.queries.filters import Filter
-from db.queries.trajectories import find_episodes, select_ids, show_episodes
+from db.queries.trajectories import ListedEpisode, find_episodes, select_ids, show_episodes
 
 MAX_SEARCHED = 20_000  #: episodes whose texts are searched for one page
 FIRST, MAX_AT_ONCE = 250, 4000  #: episodes that one statement searches: few at first, because most texts occur early
@@ -22,7 +21,7 @@ FIRST, MAX_AT_ONCE = 250, 4000  #: episodes that one statement searches: few at 
 class Page:
     """Some of the episodes that meet a filter."""
 
-    rows: list[Any]  #: as db.queries.trajectories.find_episodes returns them
+    rows: list[ListedEpisode]
     searched: int | None = None  #: episodes whose texts were searched; None without a text
     stopped_at: str | None = None  #: JOB-NUMBER of the last of them, if the search stopped before the end
 
@@ -44,7 +43,7 @@ def find_page(
     if not texts:
         return Page(find_episodes(connection, query, after, limit, max_characters))
     filter_conditions = conditions(connection, Filter(tuple(term for term in query.terms if term.field != "text")))
-    rows: list[Any] = []
+    rows: list[ListedEpisode] = []
     search_count, at_once = 0, FIRST
     while True:
         at_once = min(at_once, max_searched - search_count)

@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Float, Select, bindparam, func, literal, or_, select
 
+from db.engine.conditions import Value
 from db.engine.connection import Database, clock, numbers
 from db.engine.snapshot import reading
 from db.journal.step_records import RecordedStep, load_steps
@@ -18,7 +19,7 @@ from db.models.totals import read_totals
 from db.queries.damage import MAX_SECONDS, find_spec_damage
 from db.queries.filter_sql import Condition, conditions, newest_score
 from db.queries.filters import Filter
-from lumos_queue.records import Task, Verdict
+from lumos_queue.records import Json, Task, Verdict
 from lumos_queue.scoring.limit import AtLimit, at_limit_of
 
 #: Ids that a stream reads at once: a filter that must read every step then runs a few times, not for each chunk.
@@ -63,22 +64,49 @@ class StoredEpisode:
         return f"{self.job}-{self.ordinal}"
 
 
+@dataclass(frozen=True, slots=True)
+class ListedEpisode:
+    """A finished episode without its steps. Each field is a column of `show_episodes`, in this order."""
+
+    id: int
+    job: str
+    sample: int
+    formulation: str
+    agent: str
+    origin: str
+    level: str
+    split: str
+    licence: str
+    parent: int | None
+    ending: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    finished_at: float | None
+    ordinal: int
+    benchmark: str
+    answer: str | None
+    message: str
+    question: str
+    row: str  #: of its task
+    gold: Json
+    score: float | None  #: by the main metric of its job
+
+
 def find_episodes(
     connection: Connection, query: Filter, after: int = 0, limit: int = 100, max_characters: int | None = None
-) -> list[Any]:
+) -> list[ListedEpisode]:
     """Return the first `limit` finished episodes with ids after `after` that meet the filter, in the order of ids.
 
-    For the next page, pass the last id as `after`. Rows have the columns id, job, ordinal, benchmark, row, question,
-    gold, sample, formulation, agent, origin, level, split, licence, parent, ending, answer, message, calls,
-    prompt_tokens, completion_tokens, finished_at, score. `max_characters`: how many characters of question, answer and
+    For the next page, pass the last id as `after`. `max_characters`: how many characters of question, answer and
     message are read; None: all.
     """
     # The page is a separate query, so that the displayed columns are read for these few episodes only.
     return show_episodes(connection, select_ids(conditions(connection, query), after, limit), max_characters)
 
 
-def show_episodes(connection: Connection, page: Select[int], max_characters: int | None = None) -> list[Any]:
-    """Return rows with the columns of `find_episodes`, for the episodes whose ids the statement `page` selects."""
+def show_episodes(connection: Connection, page: Select[int], max_characters: int | None = None) -> list[ListedEpisode]:
+    """Return the episodes whose ids the statement `page` selects."""
     names = (
         "id",
         "job",
@@ -94,9 +122,9 @@ def show_episodes(connection: Connection, page: Select[int], max_characters: int
         *EpisodeTotals._fields,
         "finished_at",
     )
-    texts: list[Any] = [EpisodeRow.answer, EpisodeRow.message, TaskRow.question]
+    texts: list[Value] = [EpisodeRow.answer, EpisodeRow.message, TaskRow.question]
     if max_characters is not None:
-        texts = [func.substr(column, 1, max_characters).label(column.key) for column in texts]
+        texts = [func.substr(column, 1, max_characters) for column in texts]
     ids = page.subquery()
     query = (
         select(*(getattr(EpisodeRow, name) for name in names), Item.ordinal, JobRow.benchmark)
@@ -107,7 +135,7 @@ def show_episodes(connection: Connection, page: Select[int], max_characters: int
         .join(TaskRow, TaskRow.id == EpisodeRow.task)
         .order_by(EpisodeRow.id)
     )
-    return list(connection.execute(query))
+    return [ListedEpisode(*row) for row in connection.execute(query)]
 
 
 def count_subgoals(connection: Connection, episodes: Sequence[int]) -> dict[int, int]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, select
 
+from db.engine.whole_rows import read_row, read_rows
 from db.journal.step_records import RecordedStep, load_steps
 from db.kinds.job_kinds import JobKind
 from db.models import (
@@ -14,6 +14,7 @@ from db.models import (
     EndingHistory,
     EpisodeRow,
     Item,
+    Label,
     ScoreRow,
     TaskRow,
     VerdictRow,
@@ -29,37 +30,37 @@ class Trajectory:
     """One episode with all of its stored rows."""
 
     job: StoredJob
-    item: Any
-    episode: Any
+    item: Item
+    episode: EpisodeRow
     task: Task
     steps: list[RecordedStep]
-    scores: list[Any]
-    verdicts: list[Any]
-    labels: list[Any]  #: the newest of each person, of the episode and of its steps
+    scores: list[ScoreRow]
+    verdicts: list[VerdictRow]
+    labels: list[Label]  #: the newest of each person, of the episode and of its steps
     parent: str | None  #: the name of the episode that it corrects; '' if that was removed
-    earlier: list[Any]  #: endings that were taken back, the oldest first (rows of `ending_history`)
+    earlier: list[EndingHistory]  #: endings that were taken back, the oldest first
 
 
 def get_trajectory(connection: Connection, job: StoredJob, ordinal: int) -> Trajectory:
     """Return the job's episode with that ordinal. Raises SpecError when it does not exist or has not begun."""
-    item = connection.execute(select(Item.__table__).where(Item.job == job.id, Item.ordinal == ordinal)).first()
+    item = read_row(connection, Item, select(Item.__table__).where(Item.job == job.id, Item.ordinal == ordinal))
     if job.kind == JobKind.TRAIN:
         raise SpecError(f"Job {job.id} trains a model: it has no episodes. See: lumos report {job.id}")
     if item is None or item.task is None:
         raise SpecError(f"Job {job.id} has no episode {ordinal}: its episodes are 0 to {job.items - 1}.")
-    episode = connection.execute(select(EpisodeRow.__table__).where(EpisodeRow.id == item.id)).first()
+    episode = read_row(connection, EpisodeRow, select(EpisodeRow.__table__).where(EpisodeRow.id == item.id))
     if episode is None:
         raise SpecError(f"Episode {job.id}-{ordinal} has not begun: its item is {item.state}. See: lumos job {job.id}")
     row = connection.execute(select(TaskRow.__table__).where(TaskRow.id == item.task)).one()
     task = Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
     steps = load_steps(connection, {item.id: episode.attempt})[item.id]
     of_score = select(ScoreRow.__table__).where(ScoreRow.episode == item.id)
-    scores = list(connection.execute(of_score.order_by(ScoreRow.metric, ScoreRow.version)))
+    scores = read_rows(connection, ScoreRow, of_score.order_by(ScoreRow.metric, ScoreRow.version))
     of_verdict = select(VerdictRow.__table__).where(VerdictRow.episode == item.id)
-    verdicts = list(connection.execute(of_verdict.order_by(VerdictRow.module, VerdictRow.name)))
+    verdicts = read_rows(connection, VerdictRow, of_verdict.order_by(VerdictRow.module, VerdictRow.name))
     labels, parent = labels_of(connection, item.id), _name_of(connection, episode.parent)
     history = select(EndingHistory.__table__).where(EndingHistory.episode == item.id).order_by(EndingHistory.number)
-    earlier = list(connection.execute(history))
+    earlier = read_rows(connection, EndingHistory, history)
     return Trajectory(job, item, episode, task, steps, scores, verdicts, labels, parent, earlier)
 
 

@@ -27,7 +27,7 @@ def read_paces(connection: Connection, urls: Collection[str], lease: Lease) -> d
     ).all()
     paces: dict[str, tuple[float, float]] = {}
     for url in urls:
-        reports = [(row, Traffic(*row.calls[url])) for row in rows if url in (row.calls or {})]
+        reports = [(row, Traffic.read(row.calls[url])) for row in rows if url in (row.calls or {})]
         reports = [(row, traffic) for row, traffic in reports if traffic.window]
         if not reports:
             continue

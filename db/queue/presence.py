@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 from sqlalchemy import Connection, func, select
 
@@ -13,11 +13,19 @@ from db.kinds.states import ItemState
 from db.models import Heartbeat, Item, WorkerSessionRow
 
 
+class PresentSession(NamedTuple):
+    """A worker process that has reported within the lease."""
+
+    id: int
+    pools: str
+    gpus: int | None
+
+
 @dataclass(frozen=True, slots=True)
 class Presence:
     """The worker processes that reported within the lease."""
 
-    sessions: Sequence[Any]  #: their rows
+    sessions: Sequence[PresentSession]
     held: Mapping[str, int]  #: items that they hold, by job; items of silent processes do not count
 
     @property
@@ -35,7 +43,7 @@ def read_presence(connection: Connection, lease: Lease) -> Presence:
         .join(Heartbeat, Heartbeat.session == WorkerSessionRow.id)
         .where(lease.is_alive())
     )
-    sessions = connection.execute(alive).all()
+    sessions = [PresentSession(*row) for row in connection.execute(alive)]
     query = (
         select(Item.job, func.count())
         .where(Item.session.in_([session.id for session in sessions]), Item.state == ItemState.CLAIMED)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, case, func, select
 
@@ -15,7 +15,24 @@ from db.models import Heartbeat, Item, JobRow, RefusedMessage, WorkerSessionRow
 from lumos_queue.endpoints.traffic import Traffic
 
 
-def live_sessions(connection: Connection, lease: Lease) -> list[Any]:
+@dataclass(frozen=True, slots=True)
+class LiveSession:
+    """A worker process that has reported within the lease."""
+
+    id: int
+    host: str
+    pid: int
+    code_version: str
+    started_at: float
+    pools: str  #: that it was started for (db/kinds/pools.py)
+    gpus: int | None
+    gpu_mib: int | None
+    silent_seconds: float  #: since its last heartbeat
+    items: int  #: that it holds
+    calls: dict[str, list[float]]  #: traffic of each endpoint, as of its last heartbeat
+
+
+def live_sessions(connection: Connection, lease: Lease) -> list[LiveSession]:
     """Return the worker processes that reported within the lease, each with the number of items that it holds."""
     item_count = (
         select(func.count())
@@ -24,7 +41,14 @@ def live_sessions(connection: Connection, lease: Lease) -> list[Any]:
     )
     statement = (
         select(
-            WorkerSessionRow.__table__,
+            WorkerSessionRow.id,
+            WorkerSessionRow.host,
+            WorkerSessionRow.pid,
+            WorkerSessionRow.code_version,
+            WorkerSessionRow.started_at,
+            WorkerSessionRow.pools,
+            WorkerSessionRow.gpus,
+            WorkerSessionRow.gpu_mib,
             case((Heartbeat.at > now(), 0.0), else_=now() - Heartbeat.at).label("silent_seconds"),
             item_count.label("items"),
             Heartbeat.calls,
@@ -33,7 +57,7 @@ def live_sessions(connection: Connection, lease: Lease) -> list[Any]:
         .where(lease.is_alive())
         .order_by(WorkerSessionRow.id)
     )
-    return list(connection.execute(statement))
+    return [LiveSession(*row) for row in connection.execute(statement)]
 
 
 def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
@@ -51,15 +75,15 @@ def jobs_held(connection: Connection) -> dict[int, dict[str, int]]:
     return items_by_session
 
 
-def traffic_of(sessions: Iterable[Any]) -> dict[str, Traffic]:
-    """Return the traffic of these worker sessions (rows of `live_sessions`) by endpoint, from their last heartbeats.
+def traffic_of(sessions: Iterable[LiveSession]) -> dict[str, Traffic]:
+    """Return the traffic of these worker sessions by endpoint, from their last heartbeats.
 
     Endpoints that run in the worker's own process (`local:`, `scripted:`) have no traffic.
     """
     reports: dict[str, list[Traffic]] = {}
     for session in sessions:
         for url, values in session.calls.items():
-            reports.setdefault(url, []).append(Traffic(*values))
+            reports.setdefault(url, []).append(Traffic.read(values))
     return {url: Traffic.sum(reports[url]) for url in sorted(reports)}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import Connection, func, select
@@ -104,14 +105,33 @@ def summarize_fits(connection: Connection, job: str) -> list[dict[str, Any]]:
     ]
 
 
-def list_models(connection: Connection) -> list[Any]:
-    """Return all rows of models, newest first, each with the number of its item (`ordinal`)."""
-    query = select(ModelRow.__table__, Item.ordinal).outerjoin(Item, Item.id == ModelRow.item)
-    return list(connection.execute(query.order_by(ModelRow.created_at.desc(), ModelRow.id.desc())))
+@dataclass(frozen=True, slots=True)
+class StoredModel:
+    """A model or an adapter that a job has written. db/models/training.py explains the columns."""
+
+    id: int
+    name: str
+    job: str | None
+    path: str
+    kind: str
+    digest: str
+    bytes: int
+    base: str
+    builds: list[str]
+    created_at: float
+    ordinal: int | None  #: the number of its item
 
 
-def find_models(connection: Connection, name_or_digest: str) -> list[Any]:
-    """Return the rows of `list_models` with this name, JOB/NAME, or beginning of a digest (at least six characters)."""
+def list_models(connection: Connection) -> list[StoredModel]:
+    """Return all models, newest first."""
+    columns = [getattr(ModelRow, field.name) for field in fields(StoredModel) if field.name != "ordinal"]
+    query = select(*columns, Item.ordinal).outerjoin(Item, Item.id == ModelRow.item)
+    rows = connection.execute(query.order_by(ModelRow.created_at.desc(), ModelRow.id.desc()))
+    return [StoredModel(*row) for row in rows]
+
+
+def find_models(connection: Connection, name_or_digest: str) -> list[StoredModel]:
+    """Return the models with this name, JOB/NAME, or beginning of a digest (at least six characters)."""
     return [
         row
         for row in list_models(connection)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 
@@ -16,6 +16,12 @@ class Traffic(NamedTuple):
     oldest_seconds: float = 0.0  #: since the oldest request in flight was sent
     per_minute: int = 0  #: replies in the last minute
     reply_seconds: float = 0.0  #: mean of the latest replies; 0: none yet
+
+    @classmethod
+    def read(cls, values: Sequence[float]) -> Traffic:
+        """Return the traffic that a heartbeat has stored."""
+        in_flight, waiting, window, late, oldest, rate, seconds = (*values, *cls()[len(values) :])
+        return cls(int(in_flight), int(waiting), window, int(late), oldest, int(rate), seconds)
 
     @classmethod
     def sum(cls, parts: Iterable[Traffic]) -> Traffic:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.open_jobs import OpenJob, list_open_jobs
-from db.queue.sessions import traffic_of
+from db.queue.sessions import LiveSession, traffic_of
 from db.queue.shares import list_caps
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.live.waits import is_silent
@@ -36,8 +35,10 @@ class OpenWork:
     has_more: bool = False  #: whether there are further jobs
 
 
-def read_loads(connection: Connection, urls: Iterable[str], sessions: Sequence[Any], settings: Settings) -> list[Load]:
-    """Return the loads of those of these endpoints that are servers. `sessions`: live workers, from `live_sessions`."""
+def read_loads(
+    connection: Connection, urls: Iterable[str], sessions: Sequence[LiveSession], settings: Settings
+) -> list[Load]:
+    """Return the loads of those of these endpoints that are servers."""
     caps = {cap.url: cap.requests for cap in list_caps(connection)}
     calls = traffic_of(session for session in sessions if not is_silent(session, settings))
     server_urls = (url for url in dict.fromkeys(urls) if not url.startswith(IN_PROCESS))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from db.kinds.pools import describe_lack
 from db.kinds.states import OPEN, ItemState, JobState
 from db.queue.approval_waits import HOW, describe_awaiting
 from db.queue.job_changes import PAUSED_BY_PERSON
+from db.queue.sessions import LiveSession
 from db.queue.stored_jobs import AwaitedJob, StoredJob
 from lumos_queue.live.figures import JobFigures
 from lumos_queue.live.pace import format_seconds
@@ -20,12 +20,12 @@ LATE_BEATS = 2.5  #: heartbeats that a worker may miss before it counts as silen
 
 def find_waits(
     figures: JobFigures,
-    sessions: Sequence[Any],
+    sessions: Sequence[LiveSession],
     held_items: Mapping[int, Mapping[str, int]],
     clock: float,
     settings: Settings,
 ) -> list[str]:
-    """Return lines on why a job waits; none if it does not wait. `sessions`: the rows of live workers.
+    """Return lines on why a job waits; none if it does not wait. `sessions`: the live workers.
 
     `held_items`: by session and job, the number of claimed items. `clock`: the database's, in seconds since 1970.
     """
@@ -52,7 +52,7 @@ def find_waits(
     return waits + _silent_workers(row.id, sessions, held_items, settings)
 
 
-def _find_lack(figures: JobFigures, claimed_items: int, waits: Sequence[str], sessions: Sequence[Any]) -> str:
+def _find_lack(figures: JobFigures, claimed_items: int, waits: Sequence[str], sessions: Sequence[LiveSession]) -> str:
     """Return why no live worker can run the job; '' if a worker can, or if the job waits for a job or a person."""
     if claimed_items or figures.awaited or any(HOW in line for line in waits):
         return ""
@@ -77,7 +77,7 @@ def describe_failures(figures: JobFigures) -> str:
     )
 
 
-def is_silent(session: Any, settings: Settings) -> bool:
+def is_silent(session: LiveSession, settings: Settings) -> bool:
     """Whether a worker has missed more than LATE_BEATS heartbeats, although it is not yet declared dead."""
     return session.silent_seconds > LATE_BEATS * settings.heartbeat_seconds
 
@@ -108,7 +108,7 @@ def _nobody(job: str, alive: int, busy: int) -> str:
 
 
 def _silent_workers(
-    job: str, sessions: Sequence[Any], held_items: Mapping[int, Mapping[str, int]], settings: Settings
+    job: str, sessions: Sequence[LiveSession], held_items: Mapping[int, Mapping[str, int]], settings: Settings
 ) -> list[str]:
     """Return lines about silent workers with items of the job. These items will soon be pending again."""
     lines = []

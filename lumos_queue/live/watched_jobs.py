@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from db.engine.connection import Connection, clock
 from db.engine.lease import Lease
 from db.kinds.states import JobState
 from db.queries.jobs import find_job
 from db.queries.open_jobs import list_open_ids
-from db.queue.sessions import jobs_held, live_sessions
+from db.queue.sessions import LiveSession, jobs_held, live_sessions
 from lumos_queue.live.errors import ErrorGroup, ErrorReader
 from lumos_queue.live.figures import JobFigures, read_figures
 from lumos_queue.live.loads import Load, read_loads
@@ -50,7 +49,7 @@ class WatchedJobs:
         self._settings, self._all = settings, not jobs
         self.jobs = [WatchedJob(job) for job in jobs]
         self.loads: list[Load] = []
-        self.workers: list[Any] = []
+        self.workers: list[LiveSession] = []
         self.held: Mapping[int, Mapping[str, int]] = {}
         self.read_at: float | None = None  #: by the monotonic clock
         self.silence = ""  #: why the last read failed; empty: it succeeded

@@ -210,6 +210,7 @@ async def _check_correction(
         outcome = Outcome(_last_result(executed_actions) or parent.episode.answer or "", Ending.ANSWERED)
     verdicts = tuple(replace(verdict, detail=storable(verdict.detail)[0]) for verdict in merge_verdicts(check.verdicts))
     score = acceptance_score(source.check_level, verdicts)
+    assert parent.item.task is not None  # it has an episode
     new = ImportedEpisode(
         parent.item.task, recorded_steps, outcome, level, verdicts, (score,), parent.episode.id, parent.episode.sample
     )

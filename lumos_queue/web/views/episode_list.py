@@ -16,7 +16,7 @@ from db.queries.episode_names import read_cursor
 from db.queries.facets import Facets
 from db.queries.filters import Filter, Term, term
 from db.queries.text_search import find_page
-from db.queries.trajectories import count_subgoals
+from db.queries.trajectories import ListedEpisode, count_subgoals
 from lumos_queue.reports.episode_list import describe_episode
 
 PAGE = 50  #: episodes
@@ -93,7 +93,7 @@ def read_list(connection: Connection, scope: Scope, after: str) -> EpisodePage:
     )
 
 
-def _describe(connection: Connection, rows: Sequence[Any]) -> list[dict[str, Any]]:
+def _describe(connection: Connection, rows: Sequence[ListedEpisode]) -> list[dict[str, Any]]:
     subgoals = count_subgoals(connection, [row.id for row in rows]) if rows else {}
     return [describe_episode(row) | {"subgoals": subgoals.get(row.id, 0)} for row in rows]
 
