@@ -13,7 +13,6 @@ from typing import Literal, TypeAlias
 
 import amqp
 from kombu.transport import TRANSPORT_ALIASES, pyamqp, redis, virtual
-from redis.client import PubSub
 
 from db.engine.json_columns import is_object
 from workers.rejection_counter import get_rejection_counter
@@ -80,7 +79,7 @@ class RedisChannel(redis.Channel):
         except Exception as error:
             return self._skip(error)
 
-    def _receive_one(self, c: PubSub) -> Literal[True] | None:
+    def _receive_one(self, c: object) -> Literal[True] | None:
         try:
             return super()._receive_one(c)
         except (OSError, *self.connection_errors, *redis.Transport.channel_errors):
