@@ -43,6 +43,8 @@ def job_row(**fields: Any) -> Any:
         ({"teacher": A}, {"teacher": A}),
         ({"infer": {"teacher": A}}, {"teacher": A}),
         ({"agent": "damaged", "teacher": A}, {"teacher": A}),
+        ({"agent": {"roles": ["damaged"]}, "teacher": A}, {}),
+        ({"infer": ["damaged"], "teacher": A}, {}),
         ({"teacher": ""}, {}),
         ({}, {}),
     ],
