@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 from typing import Self
 
-from kombu.transport.virtual import StdChannel
+from kombu.transport.base import StdChannel
 
 class Connection:
     def __init__(

@@ -3,7 +3,7 @@ from collections.abc import Callable
 from kombu.entity import Exchange
 from kombu.message import Message
 from kombu.messaging import Consumer
-from kombu.transport.virtual import StdChannel
+from kombu.transport.base import StdChannel
 
 class Mailbox:
     reply_exchange: Exchange

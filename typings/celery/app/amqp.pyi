@@ -1,8 +1,7 @@
 from collections.abc import Iterable, Mapping
 
-from kombu.connection import Connection
+from kombu import messaging
 from kombu.entity import Queue
-from kombu.messaging import Producer
 
 class Queues(dict[str, Queue]):
     @property
@@ -12,4 +11,4 @@ class Queues(dict[str, Queue]):
 class AMQP:
     @property
     def queues(self) -> Queues: ...
-    def Producer(self, channel: Connection) -> Producer: ...
+    Producer: type[messaging.Producer]

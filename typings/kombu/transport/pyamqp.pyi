@@ -1,6 +1,6 @@
 import amqp
 import kombu.message
-from kombu.transport.virtual import StdChannel
+from kombu.transport.base import StdChannel
 
 class Message(kombu.message.Message):
     def __init__(self, msg: amqp.Message, channel: StdChannel | None = ...) -> None: ...

@@ -1,8 +1,9 @@
 from typing import Literal
 
 from kombu.transport import virtual
+from kombu.transport.base import StdChannel
 
-class Channel(virtual.StdChannel):
+class Channel(StdChannel):
     Message: type[virtual.Message]
     connection_errors: tuple[type[Exception], ...]
     # The two functions that read an answer of Redis. `c` is the connection of a subscription.

@@ -1,6 +1,5 @@
 import kombu.message
-
-class StdChannel: ...
+from kombu.transport.base import StdChannel
 
 class Message(kombu.message.Message):
     def __init__(self, payload: dict[str, object], channel: StdChannel | None = ...) -> None: ...
