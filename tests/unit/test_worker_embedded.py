@@ -67,7 +67,7 @@ def test_a_resumed_job_is_looked_at_once_more_before_its_run_ends(settings, work
     script_run(monkeypatch, run)
     embedded = EmbeddedRun(Deployment(settings), job)
     embedded.start()
-    embedded.over.wait(60)
+    wait_until(embedded.over.is_set, "it ends")
     assert looks == [False, False]
 
 
@@ -81,10 +81,10 @@ def test_an_embedded_run_drains_when_its_process_ends_or_nobody_waits(settings, 
 
     script_run(monkeypatch, run)
     embedded = EmbeddedRun(Deployment(settings), job).start()
-    began.wait(60)
+    wait_until(began.is_set, "it has begun")
     getattr(embedded, event).set()
     assert embedded.go_on() is False
-    embedded.over.wait(60)
+    wait_until(embedded.over.is_set, "it ends")
     assert embedded.failure is None
 
 

@@ -249,8 +249,8 @@ def test_a_session_that_was_declared_dead_sends_no_more_heartbeats(database, beg
         statement = update(WorkerSessionRow).where(WorkerSessionRow.id == session.id)
         connection.execute(statement.values(ended_at=now(), ended_by="session 99"))
     thread = find_thread(session)
-    thread.join(60)
-    assert not thread.is_alive() and session.lost
+    wait_until(lambda: not thread.is_alive(), "it ends")
+    assert session.lost
     count = len(beats)
     session.close()
     assert len(beats) == count and read_session(database, session.id).ended_by == "session 99"
@@ -270,8 +270,8 @@ def test_a_lost_session_is_ended_in_the_database_as_soon_as_that_answers(databas
     wait_for_beats(beats, 1)
     session.declare_lost()
     thread = find_thread(session)
-    thread.join(60)
-    assert not thread.is_alive() and read_session(database, session.id).ended_by == "itself"
+    wait_until(lambda: not thread.is_alive(), "it ends")
+    assert read_session(database, session.id).ended_by == "itself"
     session.close()
     assert ends == [(session.id, False)] * 2, "it is ended once"
     assert caplog.messages == [f"could not end worker session {session.id}: away"]
@@ -309,8 +309,8 @@ def test_a_process_that_hangs_for_four_leases_is_given_up(begin, beats, clock, c
     assert problems == [] and HUNG_LEASES == 4
     clock.now += 1.0
     thread = find_thread(session)
-    thread.join(60)
-    assert not thread.is_alive() and problems == ["the event loop hangs for 801 s"]
+    wait_until(lambda: not thread.is_alive(), "it ends")
+    assert problems == ["the event loop hangs for 801 s"]
 
 
 @pytest.mark.parametrize(("end", "batch"), [(WorkerSession.close, 0), (WorkerSession.give_up, 1)])
@@ -326,8 +326,7 @@ def test_the_items_of_a_process_that_hangs_are_suspects_and_those_of_a_process_t
         items = connection.execute(select(Item.state, Item.batch)).all()
     assert [tuple(item) for item in items] == [("owed", batch)] * 2
     assert session.lost is bool(batch) and read_session(database, session.id).ended_by == "itself"
-    find_thread(session).join(60)
-    assert not find_thread(session).is_alive()
+    wait_until(lambda: not find_thread(session).is_alive(), "its thread ends")
 
 
 def test_a_process_begins_with_its_share_of_the_pace_that_others_have_measured(database, begin):
