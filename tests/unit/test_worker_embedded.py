@@ -143,6 +143,23 @@ def test_a_run_that_hangs_is_abandoned_with_advice_and_its_items_are_pending_aga
     embedded.thread.join(60)
 
 
+def test_a_run_that_hangs_is_abandoned_though_the_database_does_not_answer(settings, worker, monkeypatch):
+    releases, answers = [], threading.Event()
+
+    def wait_for_database() -> None:
+        releases.append(threading.current_thread())
+        answers.wait(60)
+
+    embedded = EmbeddedRun(Deployment(settings), new_job(worker.database), ends_process=False)
+    monkeypatch.setattr(workers.embedded_run, "RELEASE_SECONDS", 0.01)
+    monkeypatch.setattr(embedded.context, "give_up_session", wait_for_database)
+    embedded.abandon("it hangs")
+    assert embedded.over.is_set() and embedded.given_up.is_set() and embedded.is_abandoned
+    wait_until(lambda: releases, "its items are given back")
+    assert [(thread.name, thread.daemon, thread.is_alive()) for thread in releases] == [("release", True, True)]
+    answers.set()
+
+
 def test_a_command_whose_run_hangs_ends_and_a_program_goes_on(settings):
     from workers.hang import end_process
 

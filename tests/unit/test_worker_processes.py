@@ -98,6 +98,15 @@ def test_children_end_with_term_and_those_that_do_not_are_killed(tmp_path):
     ]
 
 
+def test_a_child_that_needs_time_to_end_is_waited_for(tmp_path):
+    code = (
+        f"import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.2), sys.exit(7))); {SLEEPER}"
+    )
+    (child,) = start_children(tmp_path, part=code)
+    end_children([child], 60.0)
+    assert child.exit_status == 7
+
+
 def test_the_end_of_children_is_not_waited_for_longer_than_they_take(tmp_path, monkeypatch):
     waits = []
     (quick,) = start_children(tmp_path, quick=SLEEPER)

@@ -60,6 +60,19 @@ def read_job(database, job: str) -> tuple[str, str]:
         return tuple(connection.execute(select(JobRow.state, JobRow.waiting).where(JobRow.id == job)).one())
 
 
+def record_claims(monkeypatch) -> list[ClaimRequest]:
+    """Return the requests for items, as the slice will have sent them."""
+    requests: list[ClaimRequest] = []
+
+    def record(database, holder, batch, request):
+        if request.items:
+            requests.append(request)
+        return commit(database, holder, batch, request)
+
+    monkeypatch.setattr(workers.writer, "commit", record)
+    return requests
+
+
 def test_a_slice_ends_when_nothing_is_due_and_each_end_of_an_item_is_announced(database):
     job, ends = new_job(database, tasks=5), []
     job_slice = run_job(database, job, ScriptedJob(answer), on_finish=lambda: ends.append(1))
@@ -118,6 +131,26 @@ def test_no_other_item_runs_beside_a_suspect_though_its_request_waits_for_eviden
     script = ScriptedJob(wait)
     assert run_job(database, job, script, gate).result.finished >= 1
     assert script.most_running == 1
+
+
+def test_a_process_that_works_on_suspects_claims_only_suspects(database, monkeypatch):
+    job = new_job(database, tasks=4)
+    dead = holder(database, job)
+    claim(database, dead)
+    kill(database, dead)
+    requests = record_claims(monkeypatch)
+    is_third = asyncio.Event()
+
+    async def wait(work: Work) -> None:
+        if work.ordinal == 0:
+            await is_third.wait()
+        elif work.ordinal == 2:
+            is_third.set()
+
+    script = ScriptedJob(wait)
+    assert run_job(database, job, script).result.finished == 4 and script.most_running == 2
+    assert next(request.suspects for request in requests if not request.busy) is False
+    assert {request.suspects for request in requests if request.busy} == {True}
 
 
 class Ending:
@@ -336,14 +369,7 @@ def test_an_item_whose_rows_are_refused_ends_and_the_slice_continues(database):
 
 def test_a_slice_claims_from_the_item_after_the_last_and_no_more_than_it_can_use(database, monkeypatch):
     job = new_job(database, tasks=6)
-    requests: list[ClaimRequest] = []
-
-    def record(database, holder, batch, request):
-        if request.items:
-            requests.append(request)
-        return commit(database, holder, batch, request)
-
-    monkeypatch.setattr(workers.writer, "commit", record)
+    requests = record_claims(monkeypatch)
 
     async def wait(work: Work) -> None:
         await asyncio.sleep(0.05)
