@@ -17,6 +17,7 @@ from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.records import Outcome
 from lumos_queue.settings import Settings
+from tests import services
 from workers.session import WorkerSession
 from workers.slice import Slice
 from workers.stop_signal import StopSignal
@@ -66,10 +67,10 @@ def make_slice(session: WorkerSession, job: str, script: ScriptedJob, *gates: Ad
 
 
 def run(job_slice: Slice) -> Slice:
-    """Run a slice to its end. It fails after a minute, so that no test hangs."""
+    """Run a slice to its end; fail the test when that takes too long."""
 
     async def run_bounded() -> None:
-        await asyncio.wait_for(job_slice.run(), 60)
+        await asyncio.wait_for(job_slice.run(), services.WAIT_SECONDS)
 
     asyncio.run(run_bounded())
     return job_slice

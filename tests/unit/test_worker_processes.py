@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -132,6 +133,35 @@ def test_what_a_child_has_started_is_killed_with_its_group(tmp_path):
     wait_until_ended([other])
     child.kill_group()
     assert child.exit_status == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_child_gets_a_signal_from_the_kernel_when_this_process_is_killed(tmp_path, number):
+    code = f"import signal; signal.signal(signal.SIGTERM, lambda *_: print('term', flush=True)); {SLEEPER}"
+    child = make_child(tmp_path, code, orphan_signal=number)
+    reading, writing = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        try:
+            child.start()
+            os.write(writing, str(child.process.pid).encode() if child.process else b"")
+            signal.pause()
+        finally:
+            os._exit(1)
+    pid = int(os.read(reading, 20))
+    try:
+        wait_until(lambda: child.last_lines() == ["up"], "it is up")
+        os.kill(parent, signal.SIGKILL)
+        os.waitpid(parent, 0)
+        if number == signal.SIGTERM:
+            wait_until(lambda: child.last_lines() == ["up", "term"], "it gets the signal")
+        else:
+            wait_until_ended([pid])
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        os.close(reading)
+        os.close(writing)
 
 
 def test_the_last_lines_of_a_missing_log_are_none(tmp_path):

@@ -348,6 +348,13 @@ def test_a_result_that_pauses_its_job_is_stored_and_stops_the_slice(database):
     assert [state for (state,) in read_items(database, job)] == ["done", "owed", "owed"]
 
 
+def test_a_slice_whose_items_all_end_by_errors_of_code_has_failed(database):
+    job = new_job(database, tasks=2)
+    job_slice = run_job(database, job, ScriptedJob(raise_error(ZeroDivisionError("a bug"))))
+    assert job_slice.result.has_failed
+    assert str(job_slice.result).startswith("failed: 2 items finished, 2 failed: ZeroDivisionError: a bug (")
+
+
 def test_an_item_whose_rows_are_refused_ends_and_the_slice_continues(database):
     job = new_job(database, tasks=4)
     with database.writer.begin() as connection:
