@@ -19,7 +19,7 @@ from db.engine.rows.steps import NewAttempt
 from db.models import Attempt, EpisodeRow, Item
 from db.queries.jobs import get_job
 from db.queue.batch import Batch, ReturnedItem
-from db.queue.claims import NO_CLAIM, ClaimedItem, ClaimRequest
+from db.queue.claims import NO_CLAIM, ClaimedItem, ClaimRequest, LeaseHolder
 from db.queue.commit import commit
 from db.queue.fence import Fenced
 from lumos_queue.errors import DatabaseFailure, DatabaseUnavailable
@@ -296,14 +296,15 @@ def run_on(writer: CommitWriter, function: Callable[..., Any]) -> Any:
 
 
 def test_a_server_is_written_to_from_another_thread_and_a_file_from_the_loop(database, session, writer):
-    def name_thread(database: Any, holder: Any, argument: str) -> tuple[str, bool, int, str]:
+    def name_thread(*arguments: Any) -> tuple[str, bool, tuple]:
         thread = threading.current_thread()
-        return thread.name, thread is threading.main_thread(), holder.session, argument
+        return thread.name, thread is threading.main_thread(), arguments
 
-    assert run_on(writer, name_thread) == ("MainThread", True, session.id, "argument")
+    assert run_on(writer, name_thread) == ("MainThread", True, (database, writer._holder, "argument"))
     server = SimpleNamespace(id=7, code_version="1", database=SimpleNamespace(is_sqlite=False))
     server_writer = CommitWriter(server, writer._holder.job)
-    assert run_on(server_writer, name_thread) == ("database_0", False, 7, "argument")
+    holder = LeaseHolder(7, "1", writer._holder.job)
+    assert run_on(server_writer, name_thread) == ("database_0", False, (server.database, holder, "argument"))
     server_writer.close()
     with pytest.raises(RuntimeError):
         run_on(server_writer, name_thread)
