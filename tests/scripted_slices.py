@@ -15,14 +15,14 @@ from db.models import Item
 from db.queries.jobs import get_job
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.jobs.base import ItemResult, Work
-from lumos_queue.records import Outcome
+from lumos_queue.records import Ending, Outcome
 from lumos_queue.settings import Settings
 from tests import services
 from workers.session import WorkerSession
 from workers.slice import Slice
 from workers.stop_signal import StopSignal
 
-ANSWERED = ItemResult(Outcome("7", "answered"))
+ANSWERED = ItemResult(Outcome("7", Ending.ANSWERED))
 #: No heartbeat during a test.
 SETTINGS = Settings(
     flush_seconds=0.02, concurrency=8, heartbeat_seconds=3600.0, fence_seconds=7200.0, lease_seconds=9000.0

@@ -27,7 +27,7 @@ from lumos_queue.errors import (
     WaitsForJob,
 )
 from lumos_queue.jobs.base import ItemResult, Work
-from lumos_queue.records import Outcome
+from lumos_queue.records import Ending, Outcome
 from tests.claims import claim, holder, new_job
 from tests.integration.test_deaths import kill
 from tests.scripted_slices import (
@@ -153,7 +153,7 @@ def test_a_process_that_works_on_suspects_claims_only_suspects(database, monkeyp
     assert {request.suspects for request in requests if request.busy} == {True}
 
 
-class Ending:
+class EndRequest:
     """The answers of a process to a slice that asks whether to end: CONTINUE until `signal` is set."""
 
     def __init__(self, reason: str | None = None):
@@ -174,7 +174,7 @@ class Ending:
     ],
 )
 def test_a_slice_that_drains_finishes_what_runs_and_gives_back_the_rest(database, reason, why):
-    job, ending = new_job(database, tasks=6), Ending(reason)
+    job, ending = new_job(database, tasks=6), EndRequest(reason)
 
     async def drain(work: Work) -> None:
         ending.signal = StopSignal.DRAIN
@@ -190,7 +190,7 @@ def test_a_slice_that_drains_finishes_what_runs_and_gives_back_the_rest(database
 
 
 def test_a_slice_that_aborts_gives_back_what_runs(database):
-    job, ending = new_job(database, tasks=3), Ending()
+    job, ending = new_job(database, tasks=3), EndRequest()
 
     async def abort(work: Work) -> None:
         ending.signal = StopSignal.ABORT
@@ -248,7 +248,7 @@ def test_an_item_that_waits_for_a_person_is_not_due(database):
 
 
 def test_an_item_whose_request_was_not_sent_is_due_at_once(database):
-    job, ending = new_job(database, tasks=2), Ending()
+    job, ending = new_job(database, tasks=2), EndRequest()
 
     async def leave(work: Work) -> None:
         ending.signal = StopSignal.DRAIN
@@ -339,7 +339,7 @@ def test_a_result_that_pauses_its_job_is_stored_and_stops_the_slice(database):
     job = new_job(database, tasks=3)
 
     async def pause(work: Work) -> ItemResult:
-        return ItemResult(Outcome("7", "answered"), pause="approve the plan")
+        return ItemResult(Outcome("7", Ending.ANSWERED), pause="approve the plan")
 
     script = ScriptedJob(pause, 1)
     job_slice = run_job(database, job, script)
@@ -366,7 +366,7 @@ def test_an_item_whose_rows_are_refused_ends_and_the_slice_continues(database):
         )
 
     async def answer_one_badly(work: Work) -> ItemResult:
-        return ItemResult(Outcome("13" if work.ordinal == 1 else "7", "answered"))
+        return ItemResult(Outcome("13" if work.ordinal == 1 else "7", Ending.ANSWERED))
 
     run_job(database, job, ScriptedJob(answer_one_badly))
     with database.engine.connect() as connection:
