@@ -66,6 +66,7 @@ def test_a_resumed_job_is_looked_at_once_more_before_its_run_ends(settings, work
 
     script_run(monkeypatch, run)
     embedded = EmbeddedRun(Deployment(settings), job)
+    assert embedded.go_on() is True, "it has not begun"
     embedded.start()
     wait_until(embedded.over.is_set, "it ends")
     assert looks == [False, False]

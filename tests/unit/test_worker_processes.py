@@ -23,6 +23,7 @@ import workers.run_celery
 import workers.supervisor
 from lumos_queue.errors import DatabaseUnavailable, SpecError
 from lumos_queue.settings import Settings
+from tests import services
 from tests.processes import wait_until_ended
 from tests.services import wait_until
 from workers.hang import HUNG, end_process
@@ -104,7 +105,7 @@ def test_a_child_that_needs_time_to_end_is_waited_for(tmp_path):
         f"import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.2), sys.exit(7))); {SLEEPER}"
     )
     (child,) = start_children(tmp_path, part=code)
-    end_children([child], 60.0)
+    end_children([child], services.WAIT_SECONDS)
     assert child.exit_status == 7
 
 

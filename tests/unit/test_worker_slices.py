@@ -308,6 +308,12 @@ def test_an_outage_stops_the_slice_and_what_was_refused_waits(database, error, s
     assert read_items(database, job, Item.state, Item.problem, Item.failures) == [("owed", "", 0)] * 2
 
 
+def test_each_item_that_fails_is_counted_once(database):
+    job = new_job(database, tasks=3)
+    job_slice = run_job(database, job, ScriptedJob(raise_error(InfrastructureError("the quota is used up", 40.0))))
+    assert str(job_slice.result) == "failed: 0 items finished, 3 failed: the quota is used up"
+
+
 def test_an_outage_lets_running_items_end_and_begins_no_other(database):
     job = new_job(database, tasks=4)
     is_down = asyncio.Event()
