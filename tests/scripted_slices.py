@@ -50,6 +50,18 @@ class ScriptedJob:
             self.running -= 1
 
 
+class EndRequest:
+    """The answers of a process to a slice that asks whether to end: CONTINUE until `signal` is set."""
+
+    def __init__(self, reason: str | None = None):
+        self.signal = StopSignal.CONTINUE
+        if reason is not None:
+            self.reason = reason
+
+    def __call__(self) -> StopSignal:
+        return self.signal
+
+
 @contextmanager
 def open_session(database, **settings: Any) -> Iterator[WorkerSession]:
     session = WorkerSession(database, SETTINGS.model_copy(update=settings), "1")

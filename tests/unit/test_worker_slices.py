@@ -31,6 +31,7 @@ from lumos_queue.records import Ending, Outcome
 from tests.claims import claim, holder, new_job
 from tests.integration.test_deaths import kill
 from tests.scripted_slices import (
+    EndRequest,
     ScriptedJob,
     answer,
     make_slice,
@@ -151,18 +152,6 @@ def test_a_process_that_works_on_suspects_claims_only_suspects(database, monkeyp
     assert run_job(database, job, script).result.finished == 4 and script.most_running == 2
     assert next(request.suspects for request in requests if not request.busy) is False
     assert {request.suspects for request in requests if request.busy} == {True}
-
-
-class EndRequest:
-    """The answers of a process to a slice that asks whether to end: CONTINUE until `signal` is set."""
-
-    def __init__(self, reason: str | None = None):
-        self.signal = StopSignal.CONTINUE
-        if reason is not None:
-            self.reason = reason
-
-    def __call__(self) -> StopSignal:
-        return self.signal
 
 
 @pytest.mark.parametrize(
@@ -329,6 +318,19 @@ def test_an_outage_lets_running_items_end_and_begins_no_other(database):
     job_slice = run_job(database, job, script)
     assert job_slice.result.finished == 1 and script.ordinals == [0, 1] and job_slice.down is not None
     assert [state for (state,) in read_items(database, job)] == ["owed", "done", "owed", "owed"]
+
+
+@pytest.mark.parametrize("error", [EndpointDown("host is down", status=503), WaitsForJob("for it", "abcdefgh")])
+def test_items_that_were_claimed_ahead_do_not_begin_after_an_outage_or_a_stop(database, error):
+    job = new_job(database, tasks=20)
+
+    async def fail_at_eight(work: Work) -> None:
+        if work.ordinal == 8:
+            raise error
+
+    script = ScriptedJob(fail_at_eight, 1)
+    assert run_job(database, job, script).result.finished == 8 and script.ordinals == list(range(9))
+    assert read_items(database, job) == [("done",)] * 8 + [("owed",)] * 12
 
 
 @pytest.mark.parametrize(("error", "state"), [(SpecError("no\nfile"), "failed"), (NeedsAttention("approve"), "paused")])
