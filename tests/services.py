@@ -19,6 +19,8 @@ from sqlalchemy import make_url
 
 from tests.suite.keeper import VARIABLE
 
+WAIT_SECONDS = 120.0  #: limit of `wait_until`: nothing in a test takes so long, however busy the machine is
+
 
 def skip_test(reason: str) -> None:
     """Skip the test with the reason; in continuous integration fail it."""
@@ -351,8 +353,12 @@ class CeleryWorker:
         self.process.wait()
 
 
-def wait_until(happens, description: str, seconds: float = 120.0, every: float = 0.05):
-    """Wait until `happens()` is true and return its value; fail the test when that takes too long."""
+def wait_until(happens, description: str, seconds: float | None = None, every: float = 0.05):
+    """Wait until `happens()` is true and return its value; fail the test when that takes too long.
+
+    `seconds`: the limit; None: WAIT_SECONDS.
+    """
+    seconds = WAIT_SECONDS if seconds is None else seconds
     until = time.monotonic() + seconds
     while not (value := happens()):
         if time.monotonic() > until:

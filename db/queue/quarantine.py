@@ -26,7 +26,10 @@ DEATHS = AT_ONCE + len(WAITS) + 1  #: processes that may die of an item before i
 
 
 def close_sessions(connection: Connection, sessions: list[int], by: str, has_died: bool) -> None:
-    """End sessions, and make their items pending again; the items are suspects if the processes died."""
+    """End sessions, and make their items pending again; the items are suspects if the processes died.
+
+    A session that has ended keeps the time of its end, and who ended it.
+    """
     if not sessions:
         return
     # A commit of the same process may be under way. It holds the fence, for which an update alone would not wait. The
@@ -39,7 +42,7 @@ def close_sessions(connection: Connection, sessions: list[int], by: str, has_die
     )
     connection.execute(
         update(WorkerSessionRow)
-        .where(WorkerSessionRow.id.in_(sessions))
+        .where(WorkerSessionRow.id.in_(sessions), WorkerSessionRow.ended_at.is_(None))
         .values(ended_at=now_after(WorkerSessionRow.started_at), ended_by=by)
     )
     connection.execute(EndpointShare.__table__.delete().where(EndpointShare.session.in_(sessions)))

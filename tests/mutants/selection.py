@@ -12,8 +12,11 @@ from pathlib import Path
 
 import pytest
 
+import tests.services
+
 SERVERS = ("postgres", "redis", "rabbitmq", "mysql")
 LONGEST = 10.0  #: limit of a test in seconds; a slower test would run for each mutant that other tests miss
+USUAL_WAIT = tests.services.WAIT_SECONDS
 DURATIONS = Path("mutmut-stats.json")  #: of mutmut, in the folder of its tests; missing in the first run
 
 
@@ -24,8 +27,18 @@ def needs_server(item: pytest.Item) -> bool:
 
 
 def pytest_configure() -> None:
-    """Keep the name of the mutant from child processes, whose calls mutmut cannot count."""
+    """Keep the name of the mutant from child processes, whose calls mutmut cannot count.
+
+    Tests wait for an event no longer than for a slow test: otherwise a mutant that prevents the event would count as a
+    time-out, which takes longer, and not as killed.
+    """
     os.environ.pop("MUTANT_UNDER_TEST", None)
+    tests.services.WAIT_SECONDS = LONGEST
+
+
+def pytest_unconfigure() -> None:
+    """Restore the limit for later runs of this process."""
+    tests.services.WAIT_SECONDS = USUAL_WAIT
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import tests.services
 from tests.mutants.equivalents import find_stale, read_equivalents
 from tests.mutants.groups import Group, choose_modules, read_groups
 from tests.mutants.mutant import (
@@ -159,6 +160,15 @@ def test_quick_tests_come_first_and_slow_ones_and_those_with_servers_are_left_ou
     pytester.path.joinpath("mutmut-stats.json").write_text(f'{{"duration_by_test": {known}}}'.replace("'", '"'))
     result = pytester.runpytest("-v", "-p", "no:xdist", "-p", "tests.mutants.selection")
     result.stdout.fnmatch_lines(["*test_quick PASSED*", "*test_slow PASSED*", "*2 passed, 3 deselected*"])
+
+
+def test_tests_of_mutants_wait_no_longer_than_a_slow_test(pytester):
+    usual = tests.services.WAIT_SECONDS
+    code = f"import tests.services\ndef test_limit(): assert tests.services.WAIT_SECONDS == 10.0 < {usual}\n"
+    pytester.makepyfile(test_a=code)
+    result = pytester.runpytest("-v", "-p", "no:xdist", "-p", "tests.mutants.selection")
+    result.stdout.fnmatch_lines(["*1 passed*"])
+    assert usual == tests.services.WAIT_SECONDS
 
 
 @pytest.mark.long

@@ -14,6 +14,8 @@ import workers.queues
 from db.kinds.job_kinds import JobKind
 from lumos_queue.settings import Settings
 from lumos_queue.util.display import LogFormatter
+from tests.services import wait_until
+from tests.unit.test_worker_up_parts import answer_with
 from workers.app import CELERY_TASKS, HANGS_AFTER, TRAINING_HANGS_AFTER, Loader, make_app
 from workers.notify import MAX_MESSAGES, _app, notify_workers
 from workers.stop_signal import MAX_SLICES
@@ -197,6 +199,14 @@ def test_a_notification_that_fails_is_one_line_of_the_log(caplog):
     assert notify_workers(settings, JobKind.EVALUATE, JOB, 1) is False
     (line,) = caplog.messages
     assert line == f"notification for job {JOB} not sent: KeyError"
+
+
+def test_a_notification_that_the_broker_refuses_names_its_reason(caplog):
+    with answer_with(b"-OOM command not allowed when used memory > 'maxmemory'.\r\n") as port:
+        assert notify_workers(Settings(broker_url=f"redis://127.0.0.1:{port}/0"), JobKind.EVALUATE, JOB, 1) is False
+        wait_until(lambda: caplog.messages, "it is logged")
+    (line,) = caplog.messages
+    assert line == f"notification for job {JOB} not sent: command not allowed when used memory > 'maxmemory'"
 
 
 def test_the_sender_of_notifications_waits_a_second_for_its_broker_and_tries_once():

@@ -137,8 +137,13 @@ class Turns:
 
     def __init__(self, monkeypatch, looks: int):
         self.looks, self.waits = looks, list[float]()
-        monkeypatch.setattr(Dispatcher, "_sleep", staticmethod(lambda stop, seconds: self.waits.append(seconds)))
+        self.wakers: set[object] = set()  # the functions that end a wait
+        monkeypatch.setattr(Dispatcher, "_sleep", staticmethod(self._sleep))
         monkeypatch.setattr(workers.dispatcher.random, "uniform", lambda low, high: (low + high) / 1.5)
+
+    def _sleep(self, stop: object, seconds: float) -> None:
+        self.wakers.add(stop)
+        self.waits.append(seconds)
 
     def __call__(self) -> bool:
         self.looks -= 1
@@ -149,7 +154,7 @@ def test_a_dispatcher_without_work_looks_more_and_more_rarely_up_to_three_times_
     turns = Turns(monkeypatch, 12)
     Dispatcher(worker, ["llm"]).run(turns)
     expected = [min(1 + idle / 4, 3) for idle in range(1, 13)]
-    assert turns.waits == pytest.approx([0.05 * factor for factor in expected])
+    assert turns.waits == pytest.approx([0.05 * factor for factor in expected]) and turns.wakers == {turns}
 
 
 def test_a_dispatcher_looks_again_at_once_after_a_slice_and_at_its_interval_after_that(worker, monkeypatch):

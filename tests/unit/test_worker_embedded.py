@@ -66,8 +66,9 @@ def test_a_resumed_job_is_looked_at_once_more_before_its_run_ends(settings, work
 
     script_run(monkeypatch, run)
     embedded = EmbeddedRun(Deployment(settings), job)
+    assert embedded.go_on() is True, "it has not begun"
     embedded.start()
-    embedded.over.wait(60)
+    wait_until(embedded.over.is_set, "it ends")
     assert looks == [False, False]
 
 
@@ -81,10 +82,10 @@ def test_an_embedded_run_drains_when_its_process_ends_or_nobody_waits(settings, 
 
     script_run(monkeypatch, run)
     embedded = EmbeddedRun(Deployment(settings), job).start()
-    began.wait(60)
+    wait_until(began.is_set, "it has begun")
     getattr(embedded, event).set()
     assert embedded.go_on() is False
-    embedded.over.wait(60)
+    wait_until(embedded.over.is_set, "it ends")
     assert embedded.failure is None
 
 
@@ -141,6 +142,23 @@ def test_a_run_that_hangs_is_abandoned_with_advice_and_its_items_are_pending_aga
     assert len(claim(worker.database, who)) >= 1, "others may take its items"
     goes_on.set()
     embedded.thread.join(60)
+
+
+def test_a_run_that_hangs_is_abandoned_though_the_database_does_not_answer(settings, worker, monkeypatch):
+    releases, answers = [], threading.Event()
+
+    def wait_for_database() -> None:
+        releases.append(threading.current_thread())
+        answers.wait(60)
+
+    embedded = EmbeddedRun(Deployment(settings), new_job(worker.database), ends_process=False)
+    monkeypatch.setattr(workers.embedded_run, "RELEASE_SECONDS", 0.01)
+    monkeypatch.setattr(embedded.context, "give_up_session", wait_for_database)
+    embedded.abandon("it hangs")
+    assert embedded.over.is_set() and embedded.given_up.is_set() and embedded.is_abandoned
+    wait_until(lambda: releases, "its items are given back")
+    assert [(thread.name, thread.daemon, thread.is_alive()) for thread in releases] == [("release", True, True)]
+    answers.set()
 
 
 def test_a_command_whose_run_hangs_ends_and_a_program_goes_on(settings):

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+import threading
 from types import SimpleNamespace
 
 import pytest
 
 import workers.stop_signal
 import workers.supervisor
+from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import DatabaseUnavailable
+from lumos_queue.settings import Settings
+from tests.claims import new_job
 from tests.services import wait_until
+from tests.stored_rows import make_tables
 from workers.stop_signal import MAX_SLICES, StopPolicy, StopSignal
 from workers.supervisor import MAX_RESTARTS, WITHIN_SECONDS, Child
 
@@ -50,11 +55,12 @@ def waits(monkeypatch, *answers):
 
 def test_who_is_told_to_stop_claims_no_more_and_gives_back_after_the_grace(clock):
     ends = ender(stop=lambda: True)
-    assert ends() == StopSignal.DRAIN
+    assert ends.reason == ""
+    assert ends() == StopSignal.DRAIN and ends.reason == "the worker is stopping"
     clock.now += SETTINGS.drain_seconds
     assert ends() == StopSignal.DRAIN
     clock.now += 0.1
-    assert ends() == StopSignal.ABORT
+    assert ends() == StopSignal.ABORT and ends.reason == "the worker is stopping"
 
 
 def test_another_job_gets_its_turn_when_the_slice_has_had_its_time(clock, monkeypatch):
@@ -66,9 +72,49 @@ def test_another_job_gets_its_turn_when_the_slice_has_had_its_time(clock, monkey
     ends()  # the database is asked beside; who asked does not wait
     wait_until(lambda: asked == [("the database", ["llm"], "job")], "it looks for others")
     wait_until(lambda: ends() == StopSignal.DRAIN, "another waits")
+    assert ends.reason == "another job's turn" and len(asked) == 1
 
 
-def test_who_has_found_nobody_waiting_looks_again_after_a_while(clock, monkeypatch):
+def test_other_jobs_are_looked_for_in_a_thread_that_keeps_no_process_alive(clock, monkeypatch):
+    threads = []
+    monkeypatch.setattr(
+        workers.stop_signal, "runnable_jobs", lambda *_, **__: threads.append(threading.current_thread()) or []
+    )
+    ends = ender()
+    clock.now += SETTINGS.slice_seconds
+    ends()
+    wait_until(lambda: threads, "it looks for others")
+    assert [(thread.name, thread.daemon) for thread in threads] == [("look for others", True)]
+
+
+def test_a_slice_on_a_real_database_ends_for_a_job_of_its_pools_that_is_due(clock, tmp_path):
+    make_tables(tmp_path)
+    with Deployment(Settings(home=tmp_path, slice_seconds=10.0, poll_seconds=2.0)) as deployment:
+        job = new_job(deployment.database)
+        new_job(deployment.database, digest="cd" * 32, pool="cpu")
+        context = SimpleNamespace(settings=deployment.settings, database=deployment.database)
+        looks = []
+
+        class CountingPolicy(StopPolicy):
+            def _look(self) -> None:
+                super()._look()
+                looks.append(1)
+
+        ends = CountingPolicy(context, job, ["llm", "gpu"], lambda: False)
+        clock.now += 10.0
+        for count in (1, 2):
+            clock.now += 2.1
+            assert ends() == StopSignal.CONTINUE
+            wait_until(lambda count=count: len(looks) == count, "it has looked")
+            assert ends() == StopSignal.CONTINUE and ends.reason == ""
+        new_job(deployment.database, digest="ef" * 32)
+        clock.now += 2.1
+        ends()
+        wait_until(lambda: len(looks) == 3, "it has looked")
+        assert ends() == StopSignal.DRAIN
+
+
+def test_who_has_found_nobody_waiting_looks_again_after_a_while(clock, monkeypatch, caplog):
     gone = DatabaseUnavailable("gone")
     asked = waits(monkeypatch, [], gone, ["other"])
     ends = ender()
@@ -81,6 +127,7 @@ def test_who_has_found_nobody_waiting_looks_again_after_a_while(clock, monkeypat
         assert ends() == StopSignal.CONTINUE or looks == 3
         assert len(asked) == looks, "not yet again"
     wait_until(lambda: ends() == StopSignal.DRAIN, "another waits")
+    assert caplog.messages == ["could not look for other jobs: gone"]
 
 
 def test_a_bounded_slice_ends_some_time_and_one_alone_does_not(clock, monkeypatch):
@@ -90,6 +137,7 @@ def test_a_bounded_slice_ends_some_time_and_one_alone_does_not(clock, monkeypatc
     assert (alone(), bounded()) == (StopSignal.CONTINUE, StopSignal.CONTINUE)
     clock.now += 0.1
     assert (alone(), bounded()) == (StopSignal.CONTINUE, StopSignal.DRAIN)
+    assert (alone.reason, bounded.reason) == ("", "the slice's time was over")
 
 
 def test_a_child_may_start_again_until_it_dies_too_often_in_too_short_a_time(monkeypatch, tmp_path):

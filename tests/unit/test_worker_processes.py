@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -22,6 +23,7 @@ import workers.run_celery
 import workers.supervisor
 from lumos_queue.errors import DatabaseUnavailable, SpecError
 from lumos_queue.settings import Settings
+from tests import services
 from tests.processes import wait_until_ended
 from tests.services import wait_until
 from workers.hang import HUNG, end_process
@@ -98,6 +100,15 @@ def test_children_end_with_term_and_those_that_do_not_are_killed(tmp_path):
     ]
 
 
+def test_a_child_that_needs_time_to_end_is_waited_for(tmp_path):
+    code = (
+        f"import signal, sys, time; signal.signal(signal.SIGTERM, lambda *_: (time.sleep(0.2), sys.exit(7))); {SLEEPER}"
+    )
+    (child,) = start_children(tmp_path, part=code)
+    end_children([child], services.WAIT_SECONDS)
+    assert child.exit_status == 7
+
+
 def test_the_end_of_children_is_not_waited_for_longer_than_they_take(tmp_path, monkeypatch):
     waits = []
     (quick,) = start_children(tmp_path, quick=SLEEPER)
@@ -123,6 +134,35 @@ def test_what_a_child_has_started_is_killed_with_its_group(tmp_path):
     wait_until_ended([other])
     child.kill_group()
     assert child.exit_status == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_child_gets_a_signal_from_the_kernel_when_this_process_is_killed(tmp_path, number):
+    code = f"import signal; signal.signal(signal.SIGTERM, lambda *_: print('term', flush=True)); {SLEEPER}"
+    child = make_child(tmp_path, code, orphan_signal=number)
+    reading, writing = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        try:
+            child.start()
+            os.write(writing, str(child.process.pid).encode() if child.process else b"")
+            signal.pause()
+        finally:
+            os._exit(1)
+    pid = int(os.read(reading, 20))
+    try:
+        wait_until(lambda: child.last_lines() == ["up"], "it is up")
+        os.kill(parent, signal.SIGKILL)
+        os.waitpid(parent, 0)
+        if number == signal.SIGTERM:
+            wait_until(lambda: child.last_lines() == ["up", "term"], "it gets the signal")
+        else:
+            wait_until_ended([pid])
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        os.close(reading)
+        os.close(writing)
 
 
 def test_the_last_lines_of_a_missing_log_are_none(tmp_path):

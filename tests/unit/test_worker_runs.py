@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from contextlib import asynccontextmanager
@@ -17,7 +18,7 @@ from db.engine.connection import now
 from db.models import JobEndpoint, JobRow, WorkerSessionRow
 from db.queries.jobs import get_job
 from db.queue.fence import Fenced
-from db.queue.job_changes import pause
+from db.queue.job_changes import pause, resume
 from db.queue.schedule import await_job, back_off
 from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.endpoints.admission import AdmissionControl
@@ -167,6 +168,37 @@ def test_a_job_that_was_paused_before_the_slice_began_is_not_begun(worker, scrip
     pause(worker.database, job)
     assert str(run(worker, job)) == "0 items finished; stopped: the job is paused"
     assert len(script.settings) == 1 and get_state(worker, job) == "paused"
+
+
+def test_a_job_that_was_stopped_when_the_slice_began_and_is_resumed_later_is_left_to_the_next_slice(worker, scripted):
+    job = new_job(worker.database)
+    script = scripted()
+    open_endpoints = script.open
+
+    @asynccontextmanager
+    async def open_stopped(settings: Settings):
+        async with open_endpoints(settings) as context:
+            pause(worker.database, job)
+            yield context
+            resume(worker.database, job)
+
+    script.open = open_stopped
+    assert str(run(worker, job)) == "0 items finished; stopped: the job was stopped"
+    assert get_state(worker, job) == "queued" and run(worker, job).finished == 0
+
+
+def test_a_process_shows_that_its_loop_moves_while_an_item_takes_long(worker, scripted):
+    job, session = new_job(worker.database), worker.session
+
+    async def wait_for_mark(work: Any, journal: Any) -> ItemResult:
+        before = session._loop_at
+        async with asyncio.timeout(10):
+            while session._loop_at == before:
+                await asyncio.sleep(0.01)
+        return ItemResult(Outcome("7", "answered"))
+
+    scripted(wait_for_mark)
+    assert run(worker, job).finished == 4
 
 
 def test_a_job_of_the_pool_gpu_is_left_alone_on_a_machine_without(worker, scripted, monkeypatch):
@@ -350,8 +382,6 @@ def test_a_slice_without_due_items_says_which_failure_they_wait_for(worker, scri
 
 
 def test_the_event_loop_reports_that_it_moves_four_times_a_heartbeat(monkeypatch):
-    import asyncio
-
     waits, marks = [], []
 
     async def sleep(seconds: float) -> None:

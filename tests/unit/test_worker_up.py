@@ -9,6 +9,7 @@ import signal
 import socket
 import stat
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -17,6 +18,7 @@ import pytest
 import workers.up
 from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
+from tests import services
 from tests.services import free_port
 from workers.supervisor import Child
 from workers.up import (
@@ -67,6 +69,16 @@ def stop_this_process() -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
+def run_up(settings: Settings, lines: Lines) -> int:
+    """Run a deployment. It gets TERM if it runs too long, so that no test hangs."""
+    timer = threading.Timer(services.WAIT_SECONDS, stop_this_process)
+    timer.start()
+    try:
+        return up(settings, lines)
+    finally:
+        timer.cancel()
+
+
 @pytest.fixture
 def procfile(tmp_path, monkeypatch):
     """Write the Procfile of a deployment: the name of each part with the variable of its port."""
@@ -93,7 +105,7 @@ def test_a_deployment_starts_its_parts_says_where_they_are_and_ends_with_term(tm
     procfile(flower="FLOWER_PORT", web="LUMOS_WEB_PORT")
     settings = Settings(home=tmp_path / "home", broker_url="memory://", web_port=free_port(), drain_seconds=0.5)
     lines = Lines("To submit jobs to it", stop_this_process)
-    assert up(settings, lines) == 0
+    assert run_up(settings, lines) == 0
     flower, web = read_part(tmp_path, "flower"), read_part(tmp_path, "web")
     variables = web["environment"]
     home = tmp_path / "home"
@@ -143,7 +155,7 @@ def test_what_a_person_has_set_is_kept(tmp_path, monkeypatch, procfile):
         drain_seconds=0.5,
     )
     lines = Lines("  logs", stop_this_process)
-    assert up(settings, lines) == 0
+    assert run_up(settings, lines) == 0
     variables = read_part(tmp_path, "web")["environment"]
     assert (variables["FLOWER_PORT"], variables["FLOWER_BASIC_AUTH"]) == (port, "me:secret")
     assert variables["LUMOS_WEB_URL"] == "https://jobs.example"

@@ -103,7 +103,7 @@ def test_work_after_term_is_ended_a_second_before_the_service_manager_would_kill
     assert (watched.hung, waits) == ([], []) and not watched.ended.is_set()
     watch_clock.now += 0.1
     watchdog._look_at_the_clock()
-    assert watched.ended.wait(60), "its items are given back"
+    wait_until(watched.ended.is_set, "its items are given back")
     assert watched.hung == ["still at work 7 s after the stop request"] and waits == [1.0, "over"]
 
 
@@ -126,5 +126,5 @@ def test_a_watchdog_looks_until_its_work_is_over(monkeypatch):
     with Watchdog(SimpleNamespace(), lambda: False):
         wait_until(lambda: len(looks) >= 4, "it looks again and again")
         (thread,) = [each for each in threading.enumerate() if each.name == "watchdog" and each.daemon][-1:]
-    thread.join(60)
-    assert not thread.is_alive() and looks[:4] == ["database", "clock"] * 2
+    wait_until(lambda: not thread.is_alive(), "it ends")
+    assert looks[:4] == ["database", "clock"] * 2
