@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import json
 import logging
 import os
 import signal
 import sys
 import threading
-from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -115,7 +115,10 @@ def test_the_end_of_children_is_not_waited_for_longer_than_they_take(tmp_path, m
     monkeypatch.setattr(
         workers.supervisor,
         "time",
-        SimpleNamespace(monotonic=lambda: 0.0, sleep=lambda seconds: waits.append(quick.process.wait())),
+        SimpleNamespace(
+            monotonic=itertools.count().__next__,
+            sleep=lambda seconds: waits.append(quick.process.wait(services.WAIT_SECONDS)),
+        ),
     )
     end_children([quick], 1000.0)
     assert len(waits) <= 1 and quick.exit_status == -signal.SIGTERM
@@ -137,32 +140,22 @@ def test_what_a_child_has_started_is_killed_with_its_group(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_child_gets_a_signal_from_the_kernel_when_this_process_is_killed(tmp_path, number):
+def test_a_child_gets_a_signal_from_the_kernel_when_the_thread_that_started_it_ends(tmp_path, number):
     code = f"import signal; signal.signal(signal.SIGTERM, lambda *_: print('term', flush=True)); {SLEEPER}"
-    child = make_child(tmp_path, code, orphan_signal=number)
-    reading, writing = os.pipe()
-    parent = os.fork()
-    if parent == 0:
-        try:
-            child.start()
-            os.write(writing, str(child.process.pid).encode() if child.process else b"")
-            signal.pause()
-        finally:
-            os._exit(1)
-    pid = int(os.read(reading, 20))
+    child, may_end = make_child(tmp_path, code, orphan_signal=number), threading.Event()
+    thread = threading.Thread(target=lambda: (child.start(), may_end.wait()))
+    thread.start()
     try:
         wait_until(lambda: child.last_lines() == ["up"], "it is up")
-        os.kill(parent, signal.SIGKILL)
-        os.waitpid(parent, 0)
+        may_end.set()
         if number == signal.SIGTERM:
             wait_until(lambda: child.last_lines() == ["up", "term"], "it gets the signal")
         else:
-            wait_until_ended([pid])
+            wait_until(lambda: child.exit_status == -signal.SIGKILL, "it is killed")
     finally:
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-        os.close(reading)
-        os.close(writing)
+        may_end.set()
+        thread.join()
+        child.kill_group()
 
 
 def test_the_last_lines_of_a_missing_log_are_none(tmp_path):
