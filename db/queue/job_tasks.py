@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Iterator
+from typing import Any
 
 from sqlalchemy import Connection, Select, select
 
 from db.models import Item, JobRow, TaskRow
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
+from lumos_queue.util.read_sequence import ReadSequence
 
 BLOCK = 1000  #: tasks that are read, and in memory, at once
 NUMBERS_AT_ONCE = 10_000  #: numbers of items read at once
 
 
-class JobTasks(Sequence[Task]):
+class JobTasks(ReadSequence[Task]):
     """The tasks of a job, in order, each once. The object has one block in memory, and reads a block when needed.
 
     Between two blocks the connection is in no transaction: PostgreSQL ends a transaction that is idle for too long,
@@ -42,21 +43,12 @@ class JobTasks(Sequence[Task]):
     def __len__(self) -> int:
         return self._length
 
-    @overload
-    def __getitem__(self, index: int) -> Task: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Task]: ...
-    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
-        number = index + len(self) if index < 0 else index
-        if not 0 <= number < len(self):
-            raise IndexError(index)
-        return self._load(number // BLOCK)[number % BLOCK]
-
-    def __iter__(self) -> Iterator[Task]:
-        for block in range(len(self._starts)):
-            yield from self._load(block)
+    def read_between(self, first: int, last: int) -> Iterator[Task]:
+        while first < last:
+            block, begin = divmod(first, BLOCK)
+            end = min(BLOCK, begin + last - first)
+            yield from self._load(block)[begin:end]
+            first += end - begin
 
     def _load(self, block: int) -> list[Task]:
         """Read the tasks of a block. Raises SpecError when the job was removed meanwhile."""

@@ -93,8 +93,7 @@ def create_job(
     while True:
         remove_leftovers(database)
         with database.writer.begin() as connection:
-            if not database.is_sqlite:  # SQLite has one writer at a time anyway
-                connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
+            lock_digest(connection, new.digest)
             if not again and (same := find_same(connection, new.digest)):
                 if dataset:
                     verify_rows(connection, dataset)
@@ -132,6 +131,12 @@ def create_job(
             remove_leftovers(database, job)
         raise
     return job, True
+
+
+def lock_digest(connection: Connection, digest: str) -> None:
+    """Let only this transaction store a job of this digest until it ends. SQLite has one writer at a time anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(select(func.pg_advisory_xact_lock(int(digest[:15], 16))))
 
 
 def find_same(connection: Connection, digest: str) -> str | None:

@@ -3,24 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, delete, insert, select, update
 
 from db.engine.connection import Database
+from db.kinds.name_and_tags import NameAndTags
 from db.models import JobRow, JobTag
 from lumos_queue.errors import SpecError
-
-
-@dataclass(frozen=True, slots=True)
-class NameAndTags:
-    """The sanitized name and tags of one job (lumos_queue/submission/tags.py)."""
-
-    name: str = ""
-    tags: Mapping[str, str] = field(default_factory=dict[str, str])
-
-
-UNNAMED = NameAndTags()
 
 
 def tags_of(connection: Connection, jobs: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -27,7 +27,7 @@ from db.journal.text_blocks import insert_texts
 from db.kinds.states import ItemState, JobState
 from db.models import Dataset, Item, JobRow, TaskRow
 from db.queue.job_changes import remove
-from db.queue.new_jobs import NewJob, insert_job, new_id
+from db.queue.new_jobs import NewJob, insert_job, lock_digest, new_id
 from db.queue.sums import add_counted
 from db.queue.web_actions import PersonAction
 from lumos_queue.commands import Step
@@ -69,8 +69,7 @@ def store_episodes(
     """
     job = new_id()
     with database.writer.begin() as connection:
-        if not database.is_sqlite:  # SQLite has one writer at a time anyway
-            connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
+        lock_digest(connection, new.digest)
         states = dict(connection.execute(select(JobRow.id, JobRow.state).where(JobRow.digest == new.digest)).all())
         if not again and (
             same := next((candidate for candidate, state in states.items() if state == JobState.DONE), None)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, exists, func, select, update
+from sqlalchemy import Connection, exists, select, update
 
 from db.engine.bulk import insert_rows
 from db.engine.chunks import UNTOUCHED_SECONDS, Chunks
@@ -21,7 +21,16 @@ from db.models import Dataset, EpisodeRow, Item, JobRow, TaskRow
 from db.queries.filter_sql import conditions
 from db.queries.filters import Filter
 from db.queue.datasets import store_items
-from db.queue.new_jobs import SAME_SECONDS, NewJob, find_same, insert_job, is_being_submitted, new_id, publish
+from db.queue.new_jobs import (
+    SAME_SECONDS,
+    NewJob,
+    find_same,
+    insert_job,
+    is_being_submitted,
+    lock_digest,
+    new_id,
+    publish,
+)
 from db.queue.removal import remove_leftovers
 from lumos_queue.errors import SpecError
 
@@ -84,8 +93,7 @@ def create_repeat(
     while True:
         remove_leftovers(database)
         with database.writer.begin() as connection:
-            if not database.is_sqlite:  # SQLite has one writer at a time anyway
-                connection.execute(select(func.pg_advisory_xact_lock(int(new.digest[:15], 16))))
+            lock_digest(connection, new.digest)
             if not again and (same := find_same(connection, new.digest)):
                 return same, False
             if again or not is_being_submitted(connection, new.digest):

@@ -14,7 +14,7 @@ from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.objects import address_of
 from lumos_queue.api.request_arguments import takes_options
 from lumos_queue.api.start import call_outside_loop, log, store_job
-from lumos_queue.api.submit import handle_of, name_rows, read_scheduling
+from lumos_queue.api.submit import handle_of, name_rows, read_submit_options
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.deployment.forks import note_call
@@ -24,7 +24,6 @@ from lumos_queue.submission.conversion_request import make_conversion_job
 from lumos_queue.submission.requests.conversion import ConversionRequest
 from lumos_queue.submission.requests.option import Entrance
 from lumos_queue.submission.requests.reading import make_request
-from lumos_queue.submission.tags import read_name_and_tags
 
 if TYPE_CHECKING:
     from lumos_queue.api.keyword_arguments import ConversionArguments
@@ -58,7 +57,7 @@ def convert(
     >>> job.episodes("level>=executed").count()
     20
     """
-    scheduling = read_scheduling(priority, concurrency)
+    submit_options = read_submit_options(name, tags, again, priority, concurrency)
     deployment = deployment or read_settings()
     address = address_of(teacher, deployment) if teacher else ""
     arguments = {**values, "options": tuple(pairs("options", options)), "teacher": address}
@@ -67,10 +66,7 @@ def convert(
     named_rows = {name: getattr(request, name) for name in ("data", "split", "scorer", "domain", "licence", "title")}
     named_rows |= {"benchmark": benchmark, "options": options, "fields": fields, **NO_JUDGE}
     file, read_rows = name_rows(JobKind.CONVERT, named_rows, rows, deployment)
-    name_and_tags = read_name_and_tags(name, pairs("tags", tags))
     with note_call(deployment), Deployment(deployment) as opened:
         job, read = call_outside_loop(lambda: make_conversion_job(request, file, deployment, log.warning, read_rows))
-        row, new = store_job(
-            opened, job, read, log.warning, name_and_tags=name_and_tags, scheduling=scheduling, again=again
-        )
+        row, new = store_job(opened, job, read, submit_options, log.warning)
     return handle_of(deployment, row, new)

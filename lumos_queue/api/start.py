@@ -12,15 +12,14 @@ from typing import Any, TypeVar
 
 from db.kinds.states import JobState
 from db.queries.jobs import get_job
-from db.queue.tags import UNNAMED, NameAndTags
 from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.deployment.forks import refuse_sqlite
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.plugins import check_plugins
-from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
 from lumos_queue.settings import Settings
 from lumos_queue.submission.extend import remark_on_extend
 from lumos_queue.submission.store import Rows, submit
+from lumos_queue.submission.submit_options import SubmitOptions
 from workers.embedded_run import EmbeddedRun
 from workers.watchdog import Watchdog
 
@@ -37,27 +36,15 @@ def store_job(
     deployment: Deployment,
     job: Job,
     rows: Rows | None,
+    options: SubmitOptions,
     say: Callable[[str], None],
-    *,
-    name_and_tags: NameAndTags | None = None,
     windows: int = 0,
-    scheduling: Scheduling = DEFAULT_SCHEDULING,
-    again: bool = False,
 ) -> tuple[Any, bool]:
     """Store a job. Return its row, and whether it is new. `say` is called with each remark for the user, as a line."""
     job_database = deployment.create()
-    if not again and (remark := remark_on_extend(job_database, deployment.settings, job)):
+    if not options.again and (remark := remark_on_extend(job_database, deployment.settings, job)):
         say(remark)
-    identifier, new = submit(
-        job_database,
-        deployment.settings,
-        job,
-        rows,
-        named=name_and_tags or UNNAMED,
-        windows=windows,
-        scheduling=scheduling,
-        again=again,
-    )
+    identifier, new = submit(job_database, deployment.settings, job, rows, options, windows)
     with job_database.engine.connect() as connection:
         row = get_job(connection, identifier)
     if rows and rows.bad:

@@ -26,6 +26,7 @@ from lumos_queue.submission.requests.checks import check_request, spell_errors, 
 from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.requests.option import Entrance
 from lumos_queue.submission.requests.scheduling import SchedulingRequest
+from lumos_queue.submission.submit_options import SubmitOptions
 from lumos_queue.submission.tags import read_name_and_tags
 
 
@@ -44,8 +45,7 @@ def submit_inference(
 ) -> JobHandle:
     """Submit a job of kind 'evaluate' or 'infer'. The arguments are those of `evaluate`."""
     deployment = deployment or read_settings()
-    name_and_tags = read_name_and_tags(name, pairs("tags", tags))
-    scheduling = read_scheduling(priority, concurrency)
+    submit_options = read_submit_options(name, tags, again, priority, concurrency)
     rows = None if rows is None else list_rows(rows)
     own_fields = read_row_fields(fields)
     arguments = _name_objects(options, deployment)
@@ -54,17 +54,18 @@ def submit_inference(
     remark = spell_remark(log.warning, InferenceRequest, Entrance.PYTHON)
     with note_call(deployment), Deployment(deployment) as opened:
         job, read = call_outside_loop(lambda: make_inference_job(kind, request, opened, remark, rows))
-        row, new = store_job(
-            opened, job, read, log.warning, name_and_tags=name_and_tags, scheduling=scheduling, again=again
-        )
+        row, new = store_job(opened, job, read, submit_options, log.warning)
     return handle_of(deployment, row, new)
 
 
-def read_scheduling(priority: int, concurrency: int = 0) -> Scheduling:
-    """Return the scheduling of a job. Raises SpecError for a number that is not a priority or a concurrency."""
+def read_submit_options(
+    name: str, tags: Mapping[str, Any] | None, again: bool, priority: int, concurrency: int = 0
+) -> SubmitOptions:
+    """Return the options of a submission. Raises SpecError for a value that cannot be used."""
+    name_and_tags = read_name_and_tags(name, pairs("tags", tags))
     with spell_errors(SchedulingRequest, Entrance.PYTHON):
         check_request(SchedulingRequest(priority, concurrency))
-    return Scheduling(priority, concurrency)
+    return SubmitOptions(name_and_tags, Scheduling(priority, concurrency), again)
 
 
 def _name_objects(options: Mapping[str, Any], deployment: Settings) -> dict[str, Any]:

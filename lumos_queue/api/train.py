@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lumos_queue.api.argument_types import Values
-from lumos_queue.api.arguments import pairs
 from lumos_queue.api.jobs import JobHandle
 from lumos_queue.api.start import log, store_job
-from lumos_queue.api.submit import handle_of, read_scheduling
+from lumos_queue.api.submit import handle_of, read_submit_options
 from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.deployment.forks import note_call
 from lumos_queue.errors import SpecError
@@ -18,7 +17,6 @@ from lumos_queue.submission.requests.checks import spell_errors
 from lumos_queue.submission.requests.option import Entrance
 from lumos_queue.submission.requests.reading import make_request
 from lumos_queue.submission.requests.training import ExpertsRequest, SftRequest
-from lumos_queue.submission.tags import read_name_and_tags
 from lumos_queue.submission.training_request import make_experts, make_sft
 from lumos_queue.training.recipes.base import Recipe
 from lumos_queue.training.recipes.registry import RECIPES
@@ -47,25 +45,14 @@ def train(
     Traceback (most recent call last):
     lumos_queue.errors.SpecError: There is no build 'no_such_build'...
     """
-    scheduling = read_scheduling(priority)
+    submit_options = read_submit_options(name, tags, again, priority)
     if not isinstance(getattr(recipe, "name", recipe), str):
         raise SpecError(f"A recipe is {recipe!r:.80}: expected a name, or a recipe as an object.")
     deployment = deployment or read_settings()
     TRUSTED.add_named(recipe if isinstance(recipe, str) else recipe.name)
-    name_and_tags = read_name_and_tags(name, pairs("tags", tags))
     with note_call(deployment), Deployment(deployment) as opened:
         job = Train(_make(recipe, values, opened) if isinstance(recipe, str) else recipe)
-        windows = len(job.windows())
-        row, new = store_job(
-            opened,
-            job,
-            None,
-            log.warning,
-            name_and_tags=name_and_tags,
-            windows=windows,
-            scheduling=scheduling,
-            again=again,
-        )
+        row, new = store_job(opened, job, None, submit_options, log.warning, len(job.windows()))
     return handle_of(deployment, row, new)
 
 

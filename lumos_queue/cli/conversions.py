@@ -11,24 +11,21 @@ from db.kinds.job_kinds import JobKind
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.request_command import takes_request
-from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.cli.submit_command import takes_submit_options
 from lumos_queue.submission.requests.conversion import ConversionRequest
+from lumos_queue.submission.submit_options import SubmitOptions
 
 if TYPE_CHECKING:
-    from db.queue.tags import NameAndTags
     from lumos_queue.deployment.deployment import Deployment
 
 
 @takes_request(ConversionRequest)
+@takes_submit_options
 def convert(
     request: ConversionRequest,
     *,
-    name: opt.Name = "",
-    tag: opt.Tags = [],
-    again: opt.Again = False,
-    follow: opt.Follow = False,
-    priority: opt.Priority = 0,
-    concurrency: opt.Concurrency = 0,
+    options: SubmitOptions,
+    follow: bool,
     json: opt.Json = False,
 ) -> None:
     """Turn gold rationales into annotated episodes.
@@ -44,12 +41,10 @@ def convert(
     from lumos_queue.errors import SpecError
     from lumos_queue.submission.conversion_request import make_conversion_job, read_file_fields
     from lumos_queue.submission.file_request import resolve_file
-    from lumos_queue.submission.tags import read_name_and_tags
 
-    deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
-    scheduling = Scheduling(priority, concurrency)
+    deployment = open_deployment()
     if request.waiting:
-        _convert_waiting(deployment, request, name_and_tags, scheduling, again, follow)
+        _convert_waiting(deployment, request, options, follow)
         return
     if not request.source:
         raise SpecError("Name a source or a file, e.g. gsm8k, or give --recheck JOB or --waiting JOB.")
@@ -60,25 +55,10 @@ def convert(
     job, rows = with_data(
         deployment.settings, lambda: make_conversion_job(request, file, deployment.settings, output.say)
     )
-    submit_and_finish(
-        deployment,
-        job,
-        rows,
-        name_and_tags=name_and_tags,
-        scheduling=scheduling,
-        again=again,
-        follow=follow,
-    )
+    submit_and_finish(deployment, job, rows, options, follow=follow)
 
 
-def _convert_waiting(
-    deployment: Deployment,
-    request: ConversionRequest,
-    name_and_tags: NameAndTags,
-    scheduling: Scheduling,
-    again: bool,
-    follow: bool,
-) -> None:
+def _convert_waiting(deployment: Deployment, request: ConversionRequest, options: SubmitOptions, follow: bool) -> None:
     """Send the waiting rows of a job to the teacher, and print the report of that job. Raises SpecError."""
     from lumos_queue.cli.job_repeats import store_and_run
     from lumos_queue.submission.rerun import Repeat
@@ -87,9 +67,9 @@ def _convert_waiting(
     check_stored_rows(request)
 
     def make(row: Any) -> Repeat:
-        return make_waiting_job(deployment.database, deployment.settings, row, request, scheduling, output.say)
+        return make_waiting_job(deployment.database, deployment.settings, row, request, options.scheduling, output.say)
 
-    store_and_run(deployment, request.waiting, make, name_and_tags, again, follow)
+    store_and_run(deployment, request.waiting, make, options, follow)
 
 
 def _recheck(request: ConversionRequest) -> None:

@@ -14,7 +14,6 @@ from lumos_queue.endpoints.base import Sampling
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
-from lumos_queue.jobs.scheduling import Scheduling
 from lumos_queue.models.starter import AGENTS, STARTER, remark_on_starter, starter_url
 from lumos_queue.prompts.dialogue import get_framing
 from lumos_queue.rollouts.derivation import DerivedDatasets, Make, derive
@@ -23,10 +22,10 @@ from lumos_queue.submission.filters import read_where
 from lumos_queue.submission.requests.checks import check_request
 from lumos_queue.submission.requests.continuation import ContinuationRequest
 from lumos_queue.submission.role_samplings import sample_roles
+from lumos_queue.submission.submit_options import SubmitOptions
 
 if TYPE_CHECKING:
     from db.engine.connection import Database
-    from db.queue.tags import NameAndTags
     from lumos_queue.deployment.deployment import Deployment
 
 
@@ -47,10 +46,7 @@ def submit_derived(
     deployment: Deployment,
     request: ContinuationRequest,
     derivation: DerivedDatasets,
-    *,
-    name_and_tags: NameAndTags,
-    scheduling: Scheduling,
-    again: bool,
+    options: SubmitOptions,
     follow: bool,
 ) -> tuple[dict[str, Any], dict[str, str], int]:
     """Submit an evaluation of each derived dataset.
@@ -81,15 +77,7 @@ def submit_derived(
             request.seed,
             definition=derivation.definition,
         )
-        jobs[name], exit_code = submit_and_run(
-            deployment,
-            Evaluate(infer),
-            rows,
-            name_and_tags=name_and_tags,
-            scheduling=scheduling,
-            again=again,
-            follow=follow,
-        )
+        jobs[name], exit_code = submit_and_run(deployment, Evaluate(infer), rows, options, follow=follow)
         if exit_code == Exit.INCOMPLETE and follow:
             check_completeness(deployment, jobs[name])
         code = code or exit_code

@@ -10,19 +10,20 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.request_command import takes_changes
-from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.cli.submit_command import takes_submit_options
 from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.requests.option import Entrance
+from lumos_queue.submission.submit_options import SubmitOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from db.queue.tags import NameAndTags
     from lumos_queue.deployment.deployment import Deployment
     from lumos_queue.submission.rerun import Repeat
 
 
 @takes_changes(InferenceRequest, Entrance.RERUN)
+@takes_submit_options
 def rerun(
     request: InferenceRequest,
     names: frozenset[str],
@@ -35,12 +36,8 @@ def rerun(
         ),
     ] = "",
     *,
-    name: opt.Name = "",
-    tag: opt.Tags = [],
-    again: opt.Again = False,
-    follow: opt.Follow = False,
-    priority: opt.Priority = 0,
-    concurrency: opt.Concurrency = 0,
+    options: SubmitOptions,
+    follow: bool,
     json: opt.Json = False,
 ) -> None:
     """Run a job's request again, with changes.
@@ -51,30 +48,26 @@ def rerun(
     from lumos_queue.cli.deployment import open_deployment
     from lumos_queue.submission.request_options import unescape_stops
     from lumos_queue.submission.rerun import make_rerun
-    from lumos_queue.submission.tags import read_name_and_tags
 
     changes = replace(request, stop=unescape_stops(request.stop))
-    deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
-    scheduling = Scheduling(priority, concurrency)
+    deployment = open_deployment()
 
     def make(row: Any) -> Repeat:
-        return make_rerun(deployment, row, changes, names, where, scheduling, output.say)
+        return make_rerun(deployment, row, changes, names, where, options.scheduling, output.say)
 
-    store_and_run(deployment, job, make, name_and_tags, again or not (names or where), follow)
+    options = replace(options, again=options.again or not (names or where))
+    store_and_run(deployment, job, make, options, follow)
 
 
 @takes_changes(InferenceRequest, Entrance.EXTEND)
+@takes_submit_options
 def extend(
     request: InferenceRequest,
     names: frozenset[str],
     job: opt.JobId,
     *,
-    name: opt.Name = "",
-    tag: opt.Tags = [],
-    again: opt.Again = False,
-    follow: opt.Follow = False,
-    priority: opt.Priority = 0,
-    concurrency: opt.Concurrency = 0,
+    options: SubmitOptions,
+    follow: bool,
     json: opt.Json = False,
 ) -> None:
     """Run more or fewer rows or samples of a job.
@@ -84,23 +77,20 @@ def extend(
     """
     from lumos_queue.cli.deployment import open_deployment
     from lumos_queue.submission.extend import make_extension
-    from lumos_queue.submission.tags import read_name_and_tags
 
-    deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
-    scheduling = Scheduling(priority, concurrency)
+    deployment = open_deployment()
 
     def make(row: Any) -> Repeat:
-        return make_extension(deployment, row, request, names, scheduling, output.say)
+        return make_extension(deployment, row, request, names, options.scheduling, output.say)
 
-    store_and_run(deployment, job, make, name_and_tags, again, follow)
+    store_and_run(deployment, job, make, options, follow)
 
 
 def store_and_run(
     deployment: Deployment,
     job: str,
     make: Callable[[Any], Repeat],
-    name_and_tags: NameAndTags,
-    again: bool,
+    options: SubmitOptions,
     follow: bool,
 ) -> None:
     """Store the job that `make` returns for the row of `job`, run or queue it, and print its report or its id."""
@@ -111,10 +101,10 @@ def store_and_run(
     follow = follow or not deployment.broker
     with deployment.database.engine.connect() as connection:
         row = get_job(connection, job)
-    repeat = make(row).with_name_and_tags(name_and_tags)
-    identifier, new = repeat.create(deployment.database, again)
+    repeat = make(row).with_name_and_tags(options.name_and_tags)
+    identifier, new = repeat.create(deployment.database, options.again)
     with deployment.database.engine.connect() as connection:
         row = get_job(connection, identifier)
     if new and repeat.message:
         output.say(repeat.message)
-    finish(deployment, identifier, run_or_follow(deployment, row, new, name_and_tags, follow), follow)
+    finish(deployment, identifier, run_or_follow(deployment, row, new, options.name_and_tags, follow), follow)

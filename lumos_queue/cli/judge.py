@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.request_command import takes_request
-from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.cli.submit_command import takes_submit_options
 from lumos_queue.submission.requests.judging import JudgingRequest
+from lumos_queue.submission.submit_options import SubmitOptions
 
 if TYPE_CHECKING:
     from db.engine.connection import Database
@@ -16,15 +17,12 @@ if TYPE_CHECKING:
 
 
 @takes_request(JudgingRequest)
+@takes_submit_options
 def judge(
     request: JudgingRequest,
     *,
-    name: opt.Name = "",
-    tag: opt.Tags = [],
-    again: opt.Again = False,
-    follow: opt.Follow = False,
-    priority: opt.Priority = 0,
-    concurrency: opt.Concurrency = 0,
+    options: SubmitOptions,
+    follow: bool,
     json: opt.Json = False,
 ) -> None:
     """Have a model judge the runs of tool agents.
@@ -40,23 +38,14 @@ def judge(
     from lumos_queue.jobs.evaluate import Evaluate
     from lumos_queue.jobs.infer import Infer
     from lumos_queue.submission.judging_request import make_voting_agent
-    from lumos_queue.submission.tags import read_name_and_tags
 
-    deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
+    deployment = open_deployment()
     agent = make_voting_agent(request, deployment.settings, output.say)
     runs = _read(deployment.database, request)
     _print_warnings(runs, request.votes)
     rows = runs.rows
     infer = Infer(rows.benchmark.name, rows.digest, rows.split, RUN_JUDGE, agent, seed=request.seed)
-    submit_and_finish(
-        deployment,
-        Evaluate(infer),
-        rows,
-        name_and_tags=name_and_tags,
-        scheduling=Scheduling(priority, concurrency),
-        again=again,
-        follow=follow,
-    )
+    submit_and_finish(deployment, Evaluate(infer), rows, options, follow=follow)
 
 
 def _read(database: Database, request: JudgingRequest) -> JudgedRows:

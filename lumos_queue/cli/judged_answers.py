@@ -7,18 +7,15 @@ from typing import TYPE_CHECKING
 from lumos_queue.cli import output
 
 if TYPE_CHECKING:
-    from db.queue.tags import NameAndTags
-    from lumos_queue.jobs.scheduling import Scheduling
     from lumos_queue.submission.judge_options import JudgeOptions
     from lumos_queue.submission.requests.judging import GradingRequest
+    from lumos_queue.submission.submit_options import SubmitOptions
 
 
 def judge_answers(
     request: GradingRequest,
-    options: JudgeOptions,
-    name_and_tags: NameAndTags,
-    scheduling: Scheduling,
-    again: bool,
+    judge_options: JudgeOptions,
+    options: SubmitOptions,
     follow: bool,
 ) -> None:
     """Submit an evaluation in which the judge grades the answers of a job, and print its report or its id.
@@ -34,21 +31,13 @@ def judge_answers(
     from lumos_queue.rollouts.graded_rows import SCORER, build_graded_rows
     from lumos_queue.submission.judging_request import make_grading_agent
 
-    deployment, judge = open_deployment(), options.define(SCORER)
+    deployment, judge = open_deployment(), judge_options.define(SCORER)
     assert judge is not None  # SCORER always has a judge
-    agent = make_grading_agent(request, options, judge, deployment.settings, output.say)
+    agent = make_grading_agent(request, judge_options, judge, deployment.settings, output.say)
     with deployment.database.engine.connect() as connection:
         row = get_job(connection, request.job)
     rows, definition = build_graded_rows(deployment.database, row, judge)
     infer = Infer(
         definition.name, rows.digest, rows.split, ANSWER_GRADER, agent, seed=request.seed, definition=definition
     )
-    submit_and_finish(
-        deployment,
-        Evaluate(infer),
-        rows,
-        name_and_tags=name_and_tags,
-        scheduling=scheduling,
-        again=again,
-        follow=follow,
-    )
+    submit_and_finish(deployment, Evaluate(infer), rows, options, follow=follow)

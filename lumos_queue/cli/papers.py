@@ -9,8 +9,9 @@ import typer
 from db.kinds.job_kinds import JobKind
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
-from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.cli.submit_command import takes_submit_options
 from lumos_queue.records import Role
+from lumos_queue.submission.submit_options import SubmitOptions
 from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from lumos_queue.settings import Settings
 
 
+@takes_submit_options
 def papers(
     selection: Annotated[
         str,
@@ -39,12 +41,9 @@ def papers(
     replay: opt.Replay = "",
     skip_bad_rows: opt.SkipBad = False,
     published: opt.Published = False,
-    name: opt.Name = "",
-    tag: opt.Tags = [],
-    again: opt.Again = False,
-    follow: opt.Follow = False,
-    priority: opt.Priority = 0,
-    concurrency: opt.Concurrency = 0,
+    *,
+    options: SubmitOptions,
+    follow: bool,
     json: opt.Json = False,
 ) -> None:
     """Compare the papers' tables with stored jobs.
@@ -66,9 +65,7 @@ def papers(
     from lumos_queue.papers.protocol import SAMPLING
     from lumos_queue.submission.agents import parse_pairs
     from lumos_queue.submission.job_request import Basis, make_inference_job
-    from lumos_queue.submission.tags import read_name_and_tags
 
-    name_and_tags = read_name_and_tags(name, tag)
     _, row, column = find_row(selection)
     endpoints = {Role.PLANNER: planner, Role.GROUNDER: grounder, Role.SOLVER: solver}
     roles = {role_name: url for role_name, url in endpoints.items() if url} | parse_pairs("--role", role)
@@ -92,15 +89,7 @@ def papers(
     )
     assert rows is not None
     check_rows(row, rows, published)
-    submit_and_finish(
-        deployment,
-        job,
-        rows,
-        name_and_tags=name_and_tags,
-        scheduling=Scheduling(priority, concurrency),
-        again=again,
-        follow=follow,
-    )
+    submit_and_finish(deployment, job, rows, options, follow=follow)
 
 
 def _require_weights(row: PaperRow, column: PaperColumn, roles: dict[str, str], settings: Settings) -> None:

@@ -93,7 +93,11 @@ def set_options(
     declared = [make_parameter(option, entrance) for option in options]
     before = [parameter for parameter in own if parameter.kind is not Parameter.KEYWORD_ONLY]
     after = [parameter for parameter in own if parameter.kind is Parameter.KEYWORD_ONLY]
-    parameters = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in (*before, *declared, *after)]
+    set_signature(run, [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in (*before, *declared, *after)])
+
+
+def set_signature(run: Callable[..., None], parameters: list[Parameter]) -> None:
+    """Give a function that wraps a command the parameters that Typer reads."""
     vars(run).pop("__wrapped__", None)
     run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}

@@ -10,7 +10,7 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.request_command import takes_request
-from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.cli.submit_command import takes_submit_options
 from lumos_queue.records import Role
 from lumos_queue.submission.requests.continuation import (
     BlameRequest,
@@ -18,9 +18,9 @@ from lumos_queue.submission.requests.continuation import (
     RegroundRequest,
     RolloutsRequest,
 )
+from lumos_queue.submission.submit_options import SubmitOptions
 
 if TYPE_CHECKING:
-    from db.queue.tags import NameAndTags
     from lumos_queue.rollouts.derivation import Make
 
 Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the rollouts that must be right.")]
@@ -31,16 +31,13 @@ AllowTest = Annotated[bool, typer.Option("--allow-test", help="Also write rows o
 
 
 @takes_request(RolloutsRequest)
+@takes_submit_options
 def rollouts(
     request: RolloutsRequest,
     context: typer.Context,
     *,
-    name: opt.Name = "",
-    tag: opt.Tags = [],
-    again: opt.Again = False,
-    follow: opt.Follow = False,
-    priority: opt.Priority = 0,
-    concurrency: opt.Concurrency = 0,
+    options: SubmitOptions,
+    follow: bool,
     json: opt.Json = False,
 ) -> None:
     """Continue stored episodes from their first subgoals.
@@ -51,18 +48,13 @@ def rollouts(
         return
     from lumos_queue.errors import unknown
     from lumos_queue.rollouts.stepwise import prefixes
-    from lumos_queue.submission.tags import read_name_and_tags
 
-    name_and_tags = read_name_and_tags(name, tag)
     if request.at not in ("each", "last"):
         raise unknown("place to continue from", request.at, ("each", "last"))
-    scheduling = Scheduling(priority, concurrency)
     _submit(
         request,
         prefixes(request.at, request.unsettled),
-        name_and_tags,
-        scheduling,
-        again,
+        options,
         follow,
         "lumos rollouts report {}",
     )
@@ -91,16 +83,13 @@ def rollouts_report(
 
 
 @takes_request(BlameRequest)
+@takes_submit_options
 def blame(
     request: BlameRequest,
     context: typer.Context,
     *,
-    name: opt.Name = "",
-    tag: opt.Tags = [],
-    again: opt.Again = False,
-    follow: opt.Follow = False,
-    priority: opt.Priority = 0,
-    concurrency: opt.Concurrency = 0,
+    options: SubmitOptions,
+    follow: bool,
     json: opt.Json = False,
 ) -> None:
     """Find the module at fault in failed episodes.
@@ -112,11 +101,8 @@ def blame(
     if context.invoked_subcommand:
         return
     from lumos_queue.rollouts.blame import replacements
-    from lumos_queue.submission.tags import read_name_and_tags
 
-    name_and_tags = read_name_and_tags(name, tag)
-    scheduling = Scheduling(priority, concurrency)
-    _submit(request, replacements, name_and_tags, scheduling, again, follow, "lumos blame report {} {}")
+    _submit(request, replacements, options, follow, "lumos blame report {} {}")
 
 
 def blame_report(
@@ -143,15 +129,12 @@ def blame_report(
 
 
 @takes_request(RegroundRequest)
+@takes_submit_options
 def reground(
     request: RegroundRequest,
     *,
-    name: opt.Name = "",
-    tag: opt.Tags = [],
-    again: opt.Again = False,
-    follow: opt.Follow = False,
-    priority: opt.Priority = 0,
-    concurrency: opt.Concurrency = 0,
+    options: SubmitOptions,
+    follow: bool,
     json: opt.Json = False,
 ) -> None:
     """Ground the stored plans of episodes again.
@@ -159,19 +142,14 @@ def reground(
     Submits an evaluation with the stored subgoals, new actions by the grounder, and their results.
     """
     from lumos_queue.rollouts.derivation import regroundings
-    from lumos_queue.submission.tags import read_name_and_tags
 
-    name_and_tags = read_name_and_tags(name, tag)
-    scheduling = Scheduling(priority, concurrency)
-    _submit(request, regroundings, name_and_tags, scheduling, again, follow, "lumos report {}")
+    _submit(request, regroundings, options, follow, "lumos report {}")
 
 
 def _submit(
     request: ContinuationRequest,
     make: Make,
-    name_and_tags: NameAndTags,
-    scheduling: Scheduling,
-    again: bool,
+    options: SubmitOptions,
     follow: bool,
     read_command: str,
 ) -> None:
@@ -181,9 +159,7 @@ def _submit(
     deployment = open_deployment()
     follow = follow or not deployment.broker
     derivation = choose_episodes(deployment.database, request, make)
-    selection, jobs, code = submit_derived(
-        deployment, request, derivation, name_and_tags=name_and_tags, scheduling=scheduling, again=again, follow=follow
-    )
+    selection, jobs, code = submit_derived(deployment, request, derivation, options, follow)
     names = list(jobs.values())
 
     def print_submitted(summary: dict[str, Any]) -> None:

@@ -8,9 +8,10 @@ import threading
 from shlex import quote
 from typing import Any
 
+from db.kinds.name_and_tags import NameAndTags
 from db.queries.jobs import get_job
 from db.queue.figures import count_endings, progress
-from db.queue.tags import UNNAMED, NameAndTags, tags_of
+from db.queue.tags import tags_of
 from lumos_queue.api.start import STOPPED, store_job
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
@@ -19,9 +20,9 @@ from lumos_queue.cli.plan_prompt import ask_for_approval, may_ask, print_how_to_
 from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.plugins import check_plugins
-from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
 from lumos_queue.reports.completeness import completeness, remark
 from lumos_queue.submission.store import Rows
+from lumos_queue.submission.submit_options import SubmitOptions
 from lumos_queue.util.plugins import TRUSTED
 from workers.embedded_run import EmbeddedRun
 from workers.watchdog import Watchdog
@@ -33,26 +34,15 @@ def submit_and_run(
     deployment: Deployment,
     job: Job,
     rows: Rows | None,
+    options: SubmitOptions,
     *,
-    name_and_tags: NameAndTags | None = None,
     windows: int = 0,
-    scheduling: Scheduling = DEFAULT_SCHEDULING,
-    again: bool,
     follow: bool,
     report_existing: bool = True,
 ) -> tuple[str, int]:
     """Store the job and run or follow it. Return its id and the exit code. Remarks go to standard error."""
-    row, new = store_job(
-        deployment,
-        job,
-        rows,
-        output.say,
-        name_and_tags=name_and_tags,
-        windows=windows,
-        scheduling=scheduling,
-        again=again,
-    )
-    return row.id, run_or_follow(deployment, row, new or not report_existing, name_and_tags or UNNAMED, follow)
+    row, new = store_job(deployment, job, rows, options, output.say, windows)
+    return row.id, run_or_follow(deployment, row, new or not report_existing, options.name_and_tags, follow)
 
 
 def run_or_follow(deployment: Deployment, row: Any, new: bool, name_and_tags: NameAndTags, follow: bool) -> int:

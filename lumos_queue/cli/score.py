@@ -7,21 +7,20 @@ import time
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.request_command import takes_request
+from lumos_queue.cli.submit_command import takes_submit_options
 from lumos_queue.submission.requests.judging import GradingRequest
+from lumos_queue.submission.submit_options import SubmitOptions
 
 LINE_SECONDS = 5.0  #: between two lines of progress
 
 
 @takes_request(GradingRequest)
+@takes_submit_options
 def score(
     request: GradingRequest,
     *,
-    name: opt.Name = "",
-    tag: opt.Tags = [],
-    again: opt.Again = False,
-    follow: opt.Follow = False,
-    priority: opt.Priority = 0,
-    concurrency: opt.Concurrency = 0,
+    options: SubmitOptions,
+    follow: bool,
     json: opt.Json = False,
 ) -> None:
     """Add scores to the stored episodes of a job.
@@ -30,16 +29,13 @@ def score(
     answers: the command submits an evaluation whose items are the stored episodes, and prints its report.
     """
     from lumos_queue.cli.judged_answers import judge_answers
-    from lumos_queue.jobs.scheduling import Scheduling
     from lumos_queue.submission.judging_request import check_grading
-    from lumos_queue.submission.tags import read_name_and_tags
 
-    options = check_grading(request)
+    judge_options = check_grading(request)
     if not request.judge:
         _add_scores(request.job, request.scorer)
         return
-    scheduling = Scheduling(priority, concurrency)
-    judge_answers(request, options, read_name_and_tags(name, tag), scheduling, again, follow)
+    judge_answers(request, judge_options, options, follow)
 
 
 def _add_scores(job: str, scorer: str) -> None:

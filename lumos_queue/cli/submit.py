@@ -13,11 +13,11 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.jobs import show_reports
 from lumos_queue.cli.request_command import takes_request
-from lumos_queue.jobs.scheduling import Scheduling
+from lumos_queue.cli.submit_command import takes_submit_options
 from lumos_queue.submission.requests.inference import InferenceRequest
+from lumos_queue.submission.submit_options import SubmitOptions
 
 if TYPE_CHECKING:
-    from db.queue.tags import NameAndTags
     from lumos_queue.deployment.deployment import Deployment
     from lumos_queue.jobs.base import Job
     from lumos_queue.submission.store import Rows
@@ -27,27 +27,16 @@ def submit_and_finish(
     deployment: Deployment,
     job: Job,
     rows: Rows | None,
+    options: SubmitOptions,
     *,
-    name_and_tags: NameAndTags | None = None,
     windows: int = 0,
-    scheduling: Scheduling,
-    again: bool,
     follow: bool,
 ) -> None:
     """Store a job, run or queue it, print its report or its id, and exit. Commands that submit a job end with this."""
     from lumos_queue.cli.run import submit_and_run
 
     follow = follow or not deployment.broker
-    identifier, code = submit_and_run(
-        deployment,
-        job,
-        rows,
-        name_and_tags=name_and_tags,
-        windows=windows,
-        scheduling=scheduling,
-        again=again,
-        follow=follow,
-    )
+    identifier, code = submit_and_run(deployment, job, rows, options, windows=windows, follow=follow)
     finish(deployment, identifier, code, follow)
 
 
@@ -67,35 +56,23 @@ def _inference_command(kind: JobKind, help: str) -> Callable[..., None]:
     """Return the command for jobs of a kind, 'evaluate' or 'infer'. The two commands have the same options."""
 
     @takes_request(InferenceRequest)
+    @takes_submit_options
     def command(
         request: InferenceRequest,
         *,
-        name: opt.Name = "",
-        tag: opt.Tags = [],
-        again: opt.Again = False,
-        follow: opt.Follow = False,
-        priority: opt.Priority = 0,
-        concurrency: opt.Concurrency = 0,
+        options: SubmitOptions,
+        follow: bool,
         json: opt.Json = False,
     ) -> None:
         from lumos_queue.cli.data_offer import with_data
         from lumos_queue.cli.deployment import open_deployment
         from lumos_queue.submission.job_request import make_inference_job
         from lumos_queue.submission.request_options import unescape_stops
-        from lumos_queue.submission.tags import read_name_and_tags
 
-        deployment, name_and_tags = open_deployment(), read_name_and_tags(name, tag)
+        deployment = open_deployment()
         request = replace(request, stop=unescape_stops(request.stop))
         job, rows = with_data(deployment.settings, lambda: make_inference_job(kind, request, deployment, output.say))
-        submit_and_finish(
-            deployment,
-            job,
-            rows,
-            name_and_tags=name_and_tags,
-            scheduling=Scheduling(priority, concurrency),
-            again=again,
-            follow=follow,
-        )
+        submit_and_finish(deployment, job, rows, options, follow=follow)
 
     command.__doc__ = help
     return command

@@ -13,7 +13,7 @@ from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 
 if TYPE_CHECKING:
-    from db.queue.tags import NameAndTags
+    from db.kinds.name_and_tags import NameAndTags
     from lumos_queue.deployment.deployment import Deployment
     from lumos_queue.sweeps.carry_out import Submission
 
@@ -61,15 +61,15 @@ def _work(deployment: Deployment, submissions: list[Submission], name_and_tags: 
     """Run the jobs in this process, or queue them for workers and wait. Return each job's id and state."""
     from db.queries.jobs import get_job
     from lumos_queue.cli.run import submit_and_run
+    from lumos_queue.submission.submit_options import SubmitOptions
 
     def submit(submission: Submission, follow: bool) -> str:
         job, code = submit_and_run(
             deployment,
             submission.job,
             submission.rows,
-            name_and_tags=name_and_tags,
+            SubmitOptions(name_and_tags),
             windows=submission.windows,
-            again=False,
             follow=follow,
             report_existing=False,
         )

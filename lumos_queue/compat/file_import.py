@@ -14,9 +14,9 @@ from typing import Any
 
 from db.engine.connection import Database
 from db.kinds.job_kinds import JobKind
+from db.kinds.name_and_tags import UNNAMED, NameAndTags
 from db.kinds.pools import Pool
 from db.queue.new_jobs import NewJob
-from db.queue.tags import UNNAMED, NameAndTags
 from db.transfer.imports import ImportedEpisode, store_episodes
 from lumos_queue.commands import Do, Note, Step, digest
 from lumos_queue.compat.reading import ReleasedRow

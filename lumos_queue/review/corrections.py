@@ -14,11 +14,11 @@ from typing import Any
 
 from db.engine.connection import Database
 from db.kinds.job_kinds import JobKind
+from db.kinds.name_and_tags import UNNAMED, NameAndTags
 from db.kinds.pools import Pool
 from db.queries.episode_names import load_finished_trajectory
 from db.queries.trajectory import Trajectory
 from db.queue.new_jobs import NewJob
-from db.queue.tags import UNNAMED, NameAndTags
 from db.queue.web_actions import PersonAction
 from db.transfer.imports import ImportedEpisode, store_episodes
 from lumos_queue.actions.base import StatelessActions

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from db.engine.connection import Database
-from db.queue.tags import UNNAMED, NameAndTags
+from db.kinds.name_and_tags import UNNAMED, NameAndTags
 from db.transfer.imports import ImportedEpisode, store_episodes
 from lumos_queue.commands import digest
 from lumos_queue.compat.file_import import import_job

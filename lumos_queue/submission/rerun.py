@@ -9,13 +9,13 @@ from typing import Any
 
 from db.engine.connection import Connection, Database
 from db.kinds.job_kinds import JobKind
+from db.kinds.name_and_tags import NameAndTags
 from db.kinds.states import ItemState
 from db.queries.filters import Filter
 from db.queue.datasets import count_rows
 from db.queue.figures import progress
 from db.queue.new_jobs import NewJob
 from db.queue.stored_jobs import StoredJob
-from db.queue.tags import NameAndTags
 from db.transfer.repeats import Part, Store, choose_tasks, create_repeat, store_chosen, store_first
 from lumos_queue.commands import digest
 from lumos_queue.deployment.deployment import Deployment

@@ -17,17 +17,16 @@ from db.kinds.job_kinds import JobKind
 from db.queries.jobs import get_job
 from db.queue.datasets import NewDataset
 from db.queue.new_jobs import create_job
-from db.queue.tags import UNNAMED, NameAndTags
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.checks import is_built_in
 from lumos_queue.commands import Digest
 from lumos_queue.errors import BadRow, LumosError, SpecError, unknown
 from lumos_queue.jobs.base import Job
 from lumos_queue.jobs.new_job import make_new_job
-from lumos_queue.jobs.scheduling import DEFAULT_SCHEDULING, Scheduling
 from lumos_queue.records import Origin, Task
 from lumos_queue.reports.baselines import load_or_compute_baselines
 from lumos_queue.settings import Settings
+from lumos_queue.submission.submit_options import DEFAULT_SUBMIT_OPTIONS, SubmitOptions
 from lumos_queue.submission.task_file import IN_MEMORY, FirstTasks, TaskFile
 from lumos_queue.util.failures import format_failure
 from lumos_queue.util.images import media_type_of, read_image
@@ -162,13 +161,10 @@ def submit(
     settings: Settings,
     job: Job[Any],
     rows: Rows | None,
-    *,
-    named: NameAndTags = UNNAMED,
+    options: SubmitOptions = DEFAULT_SUBMIT_OPTIONS,
     windows: int = 0,
-    scheduling: Scheduling = DEFAULT_SCHEDULING,
-    again: bool = False,
 ) -> tuple[str, bool]:
-    """Store a job with its items; return its id, and whether it is new. An equal stored job is returned unless `again`.
+    """Store a job with its items; return its id, and whether it is new.
 
     `windows` is the number of items of a training job, whose rows are stored for the jobs that it submits. 0: the rows
     are the items.
@@ -180,10 +176,10 @@ def submit(
         settings,
         split=rows.split if rows else "",
         licence=rows.benchmark.licence if rows else "",
-        scheduling=scheduling,
+        scheduling=options.scheduling,
         origin=_origin(job, rows),
     )
-    new = replace(new, name=named.name, tags=named.tags)
+    new = replace(new, name=options.name_and_tags.name, tags=options.name_and_tags.tags)
     infer_spec = new.spec.get("infer", new.spec)
     identifier, is_new = create_job(
         database,
@@ -192,7 +188,7 @@ def submit(
         limit=infer_spec.get("limit", 0),
         samples=0 if windows else infer_spec.get("samples", 1),
         windows=windows,
-        again=again,
+        again=options.again,
     )
     if rows:
         _store_lost_artifacts(database, rows)

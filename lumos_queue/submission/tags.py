@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from db.queue.tags import NameAndTags
+from db.kinds.name_and_tags import NameAndTags
 from lumos_queue.errors import SpecError
 from lumos_queue.util.display import harmless
 from lumos_queue.util.sanitize import storable

@@ -9,11 +9,11 @@ from __future__ import annotations
 import marshal
 import tempfile
 from collections.abc import Iterator, Sequence
-from itertools import islice
-from typing import IO, Any, overload
+from typing import IO, Any
 
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
+from lumos_queue.util.read_sequence import ReadSequence
 
 IN_MEMORY = 5000  #: tasks that need no file
 BLOCK = 500  #: tasks that are written, and read, at once
@@ -21,7 +21,7 @@ BLOCK = 500  #: tasks that are written, and read, at once
 _PackedTask = tuple[str, str, Any, Any]
 
 
-class TaskFile(Sequence[Task]):
+class TaskFile(ReadSequence[Task]):
     """A list of tasks that grows only at its end. Their inputs and gold are JSON values; `dataset` is set in each."""
 
     def __init__(self, benchmark: str):
@@ -64,25 +64,10 @@ class TaskFile(Sequence[Task]):
     def __len__(self) -> int:
         return self._file_length + len(self._recent)
 
-    @overload
-    def __getitem__(self, index: int) -> Task: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Task]: ...
-    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
-        if isinstance(index, slice):
-            first, last, step = index.indices(len(self))
-            if step == 1:
-                return [self._unpack(packed_task) for packed_task in self._between(first, last)]
-            return [self[number] for number in range(first, last, step)]
-        number = index + len(self) if index < 0 else index
-        if not 0 <= number < len(self):
-            raise IndexError(index)
-        return self._unpack(next(self._between(number, number + 1)))
+    def read_between(self, first: int, last: int) -> Iterator[Task]:
+        return map(self._unpack, self._packed_between(first, last))
 
-    def __iter__(self) -> Iterator[Task]:
-        return map(self._unpack, self._between(0, len(self)))
-
-    def _between(self, first: int, last: int) -> Iterator[_PackedTask]:
+    def _packed_between(self, first: int, last: int) -> Iterator[_PackedTask]:
         while first < last:
             if first >= self._file_length:
                 yield from self._recent[first - self._file_length : last - self._file_length]
@@ -103,7 +88,7 @@ class TaskFile(Sequence[Task]):
         return Task(self.benchmark, self.dataset, *packed_task)
 
 
-class FirstTasks(Sequence[Task]):
+class FirstTasks(ReadSequence[Task]):
     """The first tasks of a sequence. Each task is read from the sequence when it is needed."""
 
     def __init__(self, tasks: Sequence[Task], count: int):
@@ -112,16 +97,7 @@ class FirstTasks(Sequence[Task]):
     def __len__(self) -> int:
         return self._count
 
-    @overload
-    def __getitem__(self, index: int) -> Task: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Task]: ...
-    def __getitem__(self, index: int | slice) -> Task | Sequence[Task]:
-        if isinstance(index, slice):
-            return [self[number] for number in range(*index.indices(len(self)))]
-        if not -self._count <= index < self._count:
-            raise IndexError(index)
-        return self._tasks[index % self._count]
-
-    def __iter__(self) -> Iterator[Task]:
-        return islice(self._tasks, self._count)
+    def read_between(self, first: int, last: int) -> Iterator[Task]:
+        if isinstance(self._tasks, ReadSequence):
+            return self._tasks.read_between(first, last)
+        return iter(self._tasks[first:last])

@@ -26,6 +26,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
+from lumos_queue.submission.submit_options import SubmitOptions
 from tests.integration.before_readers_models import DRESSES, Model, find_number
 from tests.integration.command_outputs import run
 from tests.integration.made_at_limit import tasks as mills
@@ -193,7 +194,7 @@ def submit_library_job(database: Database, settings: Settings, case: Case, serve
         )
         name = "toolbench"
     infer = Infer(name, rows.digest, rows.split, formulation, agent, approve_all=formulation == "open-ended")
-    return submit(database, settings, Evaluate(infer), rows, again=True)[0]
+    return submit(database, settings, Evaluate(infer), rows, SubmitOptions(again=True))[0]
 
 
 def _parcel(number: int, described: bool) -> Task:

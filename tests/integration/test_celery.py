@@ -29,6 +29,7 @@ from lumos_queue.jobs.train import Train
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import read_rows, submit
+from lumos_queue.submission.submit_options import SubmitOptions
 from lumos_queue.training.recipes.starter import Starter
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
@@ -122,7 +123,7 @@ def test_submitting_the_same_again_shows_the_first_job(deployed, wordmath):
     assert submit(deployed.database, deployed.settings, job, wordmath) == (identifier, False)
     wait_for(deployed.database, identifier)
     assert submit(deployed.database, deployed.settings, job, wordmath) == (identifier, False)
-    again, new = submit(deployed.database, deployed.settings, job, wordmath, again=True)
+    again, new = submit(deployed.database, deployed.settings, job, wordmath, SubmitOptions(again=True))
     assert new and again != identifier
 
 
