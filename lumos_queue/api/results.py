@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,12 @@ from lumos_queue.pages.fit import write_small
 from lumos_queue.pages.html import render_html
 from lumos_queue.pages.limits import LEVELS
 from lumos_queue.pages.markdown import render_markdown
-from lumos_queue.pages.plain_text import render_plain_text
-from lumos_queue.pages.wording import format_interval
+from lumos_queue.pages.sections.comparison import comparison
+from lumos_queue.pages.terminal import render_blocks, render_plain_text
+from lumos_queue.pages.wording import format_difference
 from lumos_queue.reports.comparison import Options, compare_jobs
+from lumos_queue.reports.comparison_values import JobsComparison
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.review.scorers.registry import SCORERS
 from lumos_queue.review.scoring import ScoringOutcome, score_job
 from lumos_queue.settings import Settings
@@ -80,6 +83,7 @@ class Report(JobsResult):
         return f"<Report of {values['job']}: {values['state']}, {summary}>"
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison(JobsResult):
     """Jobs that are compared task by task: `comparison["comparisons"][0]` has difference, ci95, p, fixed and broken.
 
@@ -92,19 +96,17 @@ class Comparison(JobsResult):
     2
     """
 
+    _compared: JobsComparison
+
     def __str__(self) -> str:
-        lines = []
-        for job, row in zip(self.values["jobs"][1:], self.values["comparisons"], strict=True):
-            interval = format_interval(*row["ci95"])
-            lines.append(
-                f"{job['job']} - {self.values['baseline']}, {self.values['metric']}: {100 * row['difference']:+.1f} "
-                f"{interval} points, p = {row['p']:.2g}, {row['fixed']} fixed, {row['broken']} broken, "
-                f"{row['pairs']} pairs"
-            )
-        return "\n".join([*lines, *self.values["notes"]])
+        return render_blocks(list(comparison([self._compared], max_tasks=0))).rstrip()
 
     def __repr__(self) -> str:
-        return f"<Comparison {str(self).splitlines()[0]}>"
+        pairs = "; ".join(
+            f"{pair.b} − {pair.a}: {format_difference(pair.figures.difference, pair.figures.ci95)} points"
+            for pair in self._compared.comparisons
+        )
+        return f"<Comparison by {self._compared.metric}: {pairs}>"
 
 
 def read_report(deployment: Settings, jobs: Sequence[str], by: Sequence[str] = ()) -> Report:
@@ -123,8 +125,9 @@ def read_comparison(
     """
     with open_deployment(deployment) as database, database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
-        comparison = compare_jobs(connection, rows, Options(metric, common, by=by))
-        return Comparison(comparison, read_page(connection, rows, by=by))
+        compared = compare_jobs(connection, rows, Options(metric, common, by=by))
+        page = replace(read_page(connection, rows, by=by), compared=[compared])
+        return Comparison(as_json(compared), page, compared)
 
 
 def add_scores(deployment: Settings, job: str, scorer: Any) -> ScoringOutcome:

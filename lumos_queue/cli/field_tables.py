@@ -1,4 +1,4 @@
-"""Print the scores of a job, and the differences between two jobs, by fields of the tasks."""
+"""Print the scores of a job by fields of the tasks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from db.queries.task_fields import shorten
-from lumos_queue.cli.difference_words import format_difference, format_p
 from lumos_queue.cli.group_tables import format_score, new_table
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.text_columns import truncate
@@ -15,7 +14,6 @@ from lumos_queue.reports.tool_rules import label_metric
 
 _METRICS = 2  #: metrics that are shown for each group, as a terminal has 80 columns; --json has all
 _CELL, _COUNT = 22, 10  #: terminal cells of a score and of a number, each with the space before it
-_FIGURES = 68  #: terminal cells of the figures of a difference
 _LEAST = 12  #: minimum terminal cells of a group's name
 
 
@@ -29,23 +27,7 @@ def print_fields(console: Any, report: Mapping[str, Any]) -> None:
             table.add_column(escape(label_metric(report, metric)), justify="right")
         room = max(_LEAST, console.width - _COUNT - _CELL * len(metrics))
         for group in groups:
+            name = name_group(group["kind"], group.get("value"), group.get("values"))
             scores = [format_score(group["metrics"].get(metric)) for metric in metrics]
-            table.add_row(escape(truncate(name_group(group), room)), f"{group['n']:,}", *scores)
-        console.print(table)
-
-
-def print_differences(console: Any, comparison: Mapping[str, Any], metric: str) -> None:
-    """Print a table of differences between two jobs for each requested field of the tasks."""
-    for field, groups in comparison.get("by", {}).items():
-        pair = f"{comparison['b']} against {comparison['a']}"
-        table = new_table(f"{pair} by {escape(shorten(field))}: {escape(metric)}, points [95 %]")
-        for head in ("pairs", comparison["a"], comparison["b"], "difference", "p, Holm"):
-            table.add_column(head, justify="right", no_wrap=True)
-        room = max(_LEAST, console.width - _FIGURES)
-        for group in groups:
-            cells = [f"{group['pairs']:,}"]
-            if group["pairs"]:
-                cells += [f"{100 * group[name]['value']:.1f}" for name in ("value_a", "value_b")]
-                cells += [format_difference(group), format_p(group["p_holm"])]
-            table.add_row(escape(truncate(name_group(group), room)), *cells)
+            table.add_row(escape(truncate(name, room)), f"{group['n']:,}", *scores)
         console.print(table)

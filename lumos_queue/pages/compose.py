@@ -10,7 +10,7 @@ from db.queue.stored_jobs import StoredJob
 from lumos_queue.pages.blocks import Block, Document, Section
 from lumos_queue.pages.limits import LEVELS, PageLimits
 from lumos_queue.pages.material import Material, Prices, read_material
-from lumos_queue.pages.sections.comparison import Found, comparison, read_comparisons
+from lumos_queue.pages.sections.comparison import comparison, read_comparisons
 from lumos_queue.pages.sections.conversion import conversion
 from lumos_queue.pages.sections.costs import costs
 from lumos_queue.pages.sections.details import details
@@ -22,6 +22,7 @@ from lumos_queue.pages.sections.summary import summary, title_of
 from lumos_queue.pages.sections.times import rates, times
 from lumos_queue.pages.sections.training import fits_and_models
 from lumos_queue.pages.wording import format_time
+from lumos_queue.reports.comparison_values import JobsComparison
 from lumos_queue.util.version import code_version
 
 
@@ -30,7 +31,7 @@ class JobsPage:
     """The data of a page on jobs. The page can be composed from it several times, with smaller and smaller limits."""
 
     material: Material
-    compared: Sequence[Found | str]
+    compared: Sequence[JobsComparison | str]
     failures: Sequence[ReadFailure]
     made: str
 
@@ -53,7 +54,7 @@ def compose(jobs_page: JobsPage, limits: PageLimits) -> Document:
     material = jobs_page.material
     sections = [
         _section("scores", "Scores", scores(material)),
-        _section("comparison", "Comparison", comparison(jobs_page.compared, limits)),
+        _section("comparison", "Comparison", comparison(jobs_page.compared, limits.tasks, limits.text // 8)),
         _section("conversion", "Conversion", conversion(material, limits)),
         _section("details", "Samples, tools and people", details(material)),
         _section("training", "Training", fits_and_models(material, limits)),

@@ -89,9 +89,20 @@ def format_points(difference: float) -> str:
     return f"{round(100 * difference, 1) + 0.0:+.1f}"
 
 
+def format_difference(difference: float, interval: tuple[float, float]) -> str:
+    """Format a difference of shares and its interval in points as `+11.3 [+4.5, +18.1]`."""
+    low, high = map(format_points, interval)
+    return f"{format_points(difference)} [{low}, {high}]"
+
+
 def format_probability(p: float) -> str:
     """Format a p-value with two significant digits, and a value below 0.0001 as `< 0.0001`."""
-    return "< 0.0001" if p < 0.0001 else f"= {p:.2g}" if p < 0.1 else f"= {p:.2f}"
+    return "< 0.0001" if p < 0.0001 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
+
+
+def state_probability(p: float) -> str:
+    """Format a p-value for a sentence: `p = 0.034`, `p < 0.0001`. The spaces do not break."""
+    return f"p = {format_probability(p)}".replace("= <", "<").replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def describe_reasoning(step: Mapping[str, Any]) -> str:

@@ -7,12 +7,12 @@ import math
 from dataclasses import replace
 
 import pytest
+from lumos_queue.cli.comparison_tables import format_p
 
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
 from db.queries.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
-from lumos_queue.cli.comparison_tables import format_p
 from lumos_queue.cli.main import main
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer

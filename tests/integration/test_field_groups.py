@@ -19,6 +19,7 @@ from lumos_queue.pages.markdown import render_markdown
 from lumos_queue.records import Task
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.reports.field_groups import MAX_VALUE, list_known_fields, name_group, split_tasks
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from lumos_queue.scoring.paired_tests import holm, mcnemar_p
 from lumos_queue.scoring.statistics import wilson
@@ -34,11 +35,12 @@ def report_by(database: Database, job: str, *fields: str) -> dict[str, Any]:
 
 def compare_by(database: Database, *jobs: str, **options) -> list[dict[str, Any]]:
     with database.engine.connect() as connection:
-        return compare_jobs(connection, [get_job(connection, job) for job in jobs], Options(**options))["comparisons"]
+        compared = compare_jobs(connection, [get_job(connection, job) for job in jobs], Options(**options))
+    return as_json(compared)["comparisons"]
 
 
 def names(groups: list[dict[str, Any]]) -> list[tuple[str, int]]:
-    return [(name_group(group), group["n"]) for group in groups]
+    return [(name_group(group["kind"], group.get("value"), group.get("values")), group["n"]) for group in groups]
 
 
 def test_each_value_has_its_items_its_score_and_its_interval(database):
