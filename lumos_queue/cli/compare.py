@@ -47,7 +47,6 @@ def compare(
     from lumos_queue.deployment.database import database
     from lumos_queue.errors import SpecError
     from lumos_queue.pages.sections.step_pair import step_pair
-    from lumos_queue.pages.terminal import print_blocks
     from lumos_queue.reports.comparison import Options
     from lumos_queue.reports.json_values import as_json
     from lumos_queue.reports.step_pairs import pair_episodes
@@ -58,7 +57,7 @@ def compare(
             if by:
                 raise SpecError("--by is for jobs: leave it out to compare two episodes.")
             pair = pair_episodes(connection, jobs)
-            output.result(pair, lambda value: print_blocks(output.console(), list(step_pair(value))))
+            output.result(pair, lambda _: output.print_page(*step_pair(pair)))
             return
         options = Options(metric, common, max(max_tasks, show), _prices(price_prompt, price_completion), by)
         compared = _compare_jobs(connection, jobs, options, show)
@@ -69,14 +68,12 @@ def _print(compared: JobsComparison, max_tasks: int) -> None:
     """Print a comparison, with at most `max_tasks` fixed and broken tasks for each pair of jobs."""
     from lumos_queue.pages.sections.comparison import comparison
     from lumos_queue.pages.sections.step_pair import step_pair
-    from lumos_queue.pages.terminal import print_blocks
 
-    console = output.console()
-    print_blocks(console, list(comparison([compared], max_tasks)))
+    output.print_page(*comparison([compared], max_tasks))
     for pair in compared.comparisons:
         for episodes in pair.side_by_side or ():
-            console.print()
-            print_blocks(console, list(step_pair(episodes)))
+            output.show("")
+            output.print_page(*step_pair(episodes))
 
 
 def _prices(prompt: float | None, completion: float | None) -> tuple[float, float] | None:

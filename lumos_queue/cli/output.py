@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
 
+    from lumos_queue.pages.blocks import Block
+
 #: Whether the command was called with --json. It is set once, when the command starts.
 as_json = False
 #: the characters that rich reads as markup: a bracket, and backslashes in parts of up to 32
@@ -50,6 +52,13 @@ def result(value: dict[str, Any], render: Callable[[dict[str, Any]], object]) ->
         emit(value)
     else:
         render(value)
+
+
+def print_page(*blocks: Block) -> None:
+    """Print the command's result for people: the blocks of a page (lumos_queue/pages/blocks.py)."""
+    from lumos_queue.pages.terminal import print_blocks
+
+    print_blocks(console(), blocks)
 
 
 def fail(problem: str) -> int:

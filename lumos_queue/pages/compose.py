@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from db.engine.connection import Connection, clock
 from db.queue.stored_jobs import StoredJob
-from lumos_queue.pages.blocks import Block, Document, Section
+from lumos_queue.pages.blocks import Document, Section
 from lumos_queue.pages.limits import LEVELS, PageLimits
 from lumos_queue.pages.material import Material, Prices, read_material
 from lumos_queue.pages.sections.comparison import comparison, read_comparisons
@@ -52,18 +52,15 @@ def read_page(
 def compose(jobs_page: JobsPage, limits: PageLimits) -> Document:
     """Return the page as a document, with texts truncated to the limits."""
     material = jobs_page.material
+    first, *further, last = list_sections(material, limits)
+    compared = comparison(jobs_page.compared, limits.tasks, limits.text // 8)
+    chosen_failures = failures(material, jobs_page.failures, limits)
     sections = [
-        _section("scores", "Scores", scores(material)),
-        _section("comparison", "Comparison", comparison(jobs_page.compared, limits.tasks, limits.text // 8)),
-        _section("conversion", "Conversion", conversion(material, limits)),
-        _section("details", "Samples, tools and people", details(material)),
-        _section("training", "Training", fits_and_models(material, limits)),
-        _section("outcomes", "How episodes ended", endings(material, limits)),
-        _section("time", "Time", times(material)),
-        _section("throughput", "Throughput", rates(material, limits)),
-        _section("tokens", "Tokens and price", costs(material)),
-        _section("failures", "Instructive failures", failures(material, jobs_page.failures, limits)),
-        _section("provenance", "Provenance", provenance(material, limits)),
+        first,
+        Section("comparison", "Comparison", list(compared)),
+        *further,
+        Section("failures", "Instructive failures", list(chosen_failures)),
+        last,
     ]
     return Document(
         title=title_of(material),
@@ -74,8 +71,19 @@ def compose(jobs_page: JobsPage, limits: PageLimits) -> Document:
     )
 
 
-def _section(key: str, title: str, blocks: Iterable[Block]) -> Section:
-    return Section(key, title, list(blocks))
+def list_sections(material: Material, limits: PageLimits) -> list[Section]:
+    """Return the sections that need no comparison of jobs and no trajectories: scores first, provenance last."""
+    return [
+        Section("scores", "Scores", list(scores(material))),
+        Section("conversion", "Conversion", list(conversion(material, limits))),
+        Section("details", "Samples, tools and people", list(details(material))),
+        Section("training", "Training", list(fits_and_models(material, limits))),
+        Section("outcomes", "How episodes ended", list(endings(material, limits))),
+        Section("time", "Time", list(times(material))),
+        Section("throughput", "Throughput", list(rates(material, limits))),
+        Section("tokens", "Tokens and price", list(costs(material))),
+        Section("provenance", "Provenance", list(provenance(material, limits))),
+    ]
 
 
 def _describe_limits(limits: PageLimits) -> list[str]:

@@ -15,7 +15,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text as Line
 
-from lumos_queue.pages.blocks import Block, Document, Figure, Table, Text
+from lumos_queue.pages.blocks import Block, Document, Figure, Section, Table, Text
 from lumos_queue.util.display import harmless
 
 WIDTH = 120  #: of plain text, in characters
@@ -41,6 +41,15 @@ def print_blocks(console: Console, blocks: Sequence[Block], folded: bool = True)
         else:
             continue
         is_first = False
+
+
+def print_sections(console: Console, sections: Sequence[Section]) -> None:
+    """Print sections with their titles. Sections without blocks are left out."""
+    for section in sections:
+        if section.blocks:
+            console.print()
+            console.print(Line(harmless(section.title), style="bold underline"))
+            print_blocks(console, section.blocks)
 
 
 def render_plain_text(page: Document) -> str:

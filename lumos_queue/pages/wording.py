@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+MISSING = "–"  #: in the cell of a value that does not exist
+
 
 def format_share(value: float) -> str:
     """Format a share as `37.5 %`. A value that is not finite is written as it is."""
@@ -49,6 +51,19 @@ def format_seconds(seconds: float) -> str:
     if seconds < 7200:
         return f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
     return f"{seconds // 3600:,.0f} h {seconds % 3600 // 60:02.0f} min"
+
+
+def format_bytes(size: int) -> str:
+    """Format a size as `812 bytes`, `3.4 kB`, `23.1 MB` or `1.2 GB`."""
+    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= limit:
+            return f"{size / limit:,.1f} {unit}"
+    return plural(size, "byte")
+
+
+def format_loss(loss: object) -> str:
+    """Format a loss with two digits. A loss that is infinite or not a number is stored without a number."""
+    return f"{loss:.2f}" if isinstance(loss, int | float) else "not a number"
 
 
 def format_rate(rate: float) -> str:

@@ -7,7 +7,6 @@ import math
 from dataclasses import replace
 
 import pytest
-from lumos_queue.cli.comparison_tables import format_p
 
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
@@ -16,6 +15,7 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import main
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
+from lumos_queue.pages.wording import format_probability
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Score
 from lumos_queue.reports.report import make_report
@@ -179,4 +179,4 @@ def test_a_benchmark_that_judges_with_nan_ends_the_episode_and_says_so(tmp_path,
 
 @pytest.mark.parametrize(("p", "told"), [(0.0016946, "0.0017"), (0.5917, "0.59"), (1e-9, "< 0.0001"), (1.0, "1.00")])
 def test_p_values_are_told_with_two_digits(p, told):
-    assert format_p(p) == told
+    assert format_probability(p) == told

@@ -9,7 +9,7 @@ from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import format_count, plain
+from lumos_queue.pages.wording import MISSING, format_count, plain
 from lumos_queue.records import MODULES
 
 
@@ -31,7 +31,26 @@ def conversion(material: Material, limits: PageLimits) -> Iterator[Block]:
     for number, job in enumerate(jobs):
         if verdicts := job.report["verdicts"][: max(5, limits.rows // (2 * len(jobs)))]:
             yield _verdicts(f"verdicts-{number}", job, verdicts)
+        yield from tabulate_outcomes(job)
         yield from (Text(f"{job.id}: {remark}") for remark in job.report["remarks"])
+
+
+def tabulate_outcomes(job: JobMaterial) -> Iterator[Table]:
+    """Yield a table of the rows of a conversion by outcome, check level and rule, if it has any."""
+    if not (outcomes := job.report["outcomes"]):
+        return
+    totals = ", ".join(f"{rows:,} {outcome}" for outcome, rows in job.report["outcome_totals"].items())
+    rows = [
+        [
+            group["outcome"],
+            group["level"] or MISSING,
+            ", ".join(filter(None, (group["rule"], group["note"]))),
+            f"{group['rows']:,}",
+        ]
+        for group in outcomes
+    ]
+    heads = ["outcome", "check level", "rule", "rows"]
+    yield Table(f"Rows of {job.report['source']} ({job.id}): {totals}", heads, rows, texts=frozenset({0, 1, 2}))
 
 
 def _count_accepted(job: JobMaterial) -> list[str]:

@@ -19,8 +19,7 @@ def fits_and_models(material: Material, limits: PageLimits) -> Iterator[Block]:
     room = limits.points
     for number, job in enumerate(job for job in material.jobs if job.row.kind == JobKind.TRAIN):
         if fits := job.report.get("fits"):
-            heads = ["fit", "steps", "tokens", "first loss", "last loss", "dev loss", "peak memory, MB"]
-            yield Table(f"Fits of {job.label}", heads, [_fit(fit) for fit in fits])
+            yield tabulate_fits(job, fits)
         curves = [*_curves(job, "training_steps", "loss", number), *_curves(job, "feedback_steps", "reward", number)]
         for index, curve in enumerate(curves):
             room -= len(curve.table.rows)
@@ -35,6 +34,12 @@ def fits_and_models(material: Material, limits: PageLimits) -> Iterator[Block]:
             ]
             heads = ["model", "kind", "bytes", "digest", "folder"]
             yield Table(f"Models that {job.label} wrote", heads, rows[: limits.rows], texts=frozenset({0, 1, 3, 4}))
+
+
+def tabulate_fits(job: JobMaterial, fits: Sequence[Mapping[str, Any]]) -> Table:
+    """Return a table of a training job's fits: steps, tokens and losses."""
+    heads = ["fit", "steps", "tokens", "first loss", "last loss", "dev loss", "peak memory, MB"]
+    return Table(f"Fits of {job.label}", heads, [_fit(fit) for fit in fits])
 
 
 def _fit(fit: Mapping[str, Any]) -> list[str]:
