@@ -161,9 +161,8 @@ def _label_agents(
             yield agent.name
             continue
         facts = differences(same_name, served_models)[same_name.index(jobs[0])]
-        yield ", ".join(
-            [agent.name, *describe_differences({key: facts[key] for key in facts if key not in _OF_COLUMN})]
-        )
+        own_facts = {key: fact for key, fact in facts.items() if key not in _OF_COLUMN}
+        yield ", ".join([agent.name, *describe_differences(own_facts)])
 
 
 def _explain(columns: Sequence[BoardColumn]) -> Iterator[BoardColumn]:
