@@ -6,20 +6,18 @@ of a page are untrusted: they are `Line` objects without control characters, bec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 
-from rich import box
 from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
-from rich.table import Table as Grid
+from rich.console import Console
 from rich.text import Text as Line
 
 from lumos_queue.pages.blocks import Block, Document, Figure, Section, Table, Text
 from lumos_queue.util.display import harmless
 
 WIDTH = 120  #: of plain text, in characters
-GAP = 3  #: characters between two columns
+GAP, INDENT = 2, 4  #: characters between two columns, and before a line below a row
 MIN_LABEL, MIN_TEXT = 18, 20  #: characters to which a row's label, and another text, is wrapped before columns fold
 
 
@@ -36,8 +34,10 @@ def print_blocks(console: Console, blocks: Sequence[Block], folded: bool = True)
         elif isinstance(table, Table) and (folded or not table.folded):
             if not is_first:
                 console.print()
-            for part in _split(table, console.width):
-                console.print(_grid(part, console.width))
+            for number, part in enumerate(_split(table, console.width)):
+                if number:
+                    console.print()
+                _print_table(console, part)
         else:
             continue
         is_first = False
@@ -92,44 +92,63 @@ def _natural_widths(table: Table) -> list[int]:
     ]
 
 
-def _choose_columns(table: Table, width: int) -> tuple[list[int], list[int]]:
-    """Return the columns of the grid, and those that fold into lines below the label of their row."""
-    natural = _natural_widths(table)
-    least = [
-        min(size, MIN_LABEL if column == 0 else MIN_TEXT) if column in table.texts else size
+def _least_widths(table: Table, natural: Sequence[int]) -> list[int]:
+    """Return the width of each column below which it folds: long texts need more room than short ones."""
+    return [
+        size if column not in table.texts else min(size, MIN_LABEL if not column else max(MIN_TEXT, size // 3))
         for column, size in enumerate(natural)
     ]
+
+
+def _choose_columns(table: Table, width: int) -> dict[int, int]:
+    """Return the width of each column that has room. The values of other columns become lines below their row."""
+    natural = _natural_widths(table)
+    least = _least_widths(table, natural)
     ranks = table.ranks or range(len(natural))
     columns = list(range(len(natural)))
     while len(columns) > 1 and sum(least[column] + GAP for column in columns) - GAP > width:
         columns.remove(max(columns[1:], key=lambda column: (ranks[column], column)))
-    return columns, [column for column in range(len(natural)) if column not in columns]
+    widths = {column: natural[column] for column in columns}
+    while (excess := sum(widths.values()) + GAP * (len(columns) - 1) - width) > 0:
+        shrinkable = [column for column in columns if widths[column] > max(1, least[column])] or columns
+        widest = max(shrinkable, key=lambda column: widths[column])
+        if widths[widest] == 1:
+            break
+        second = max((widths[column] for column in shrinkable if column != widest), default=1)
+        widths[widest] -= min(excess, max(1, widths[widest] - max(second, least[widest], 1)))
+    return widths
 
 
-def _grid(table: Table, width: int) -> RenderableType:
-    columns, folded = _choose_columns(table, width)
-    # The title and the note must not be wrapped to the width of the grid, so they are no parts of it.
-    grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
-    for column in columns:
-        is_text = column in table.texts
-        grid.add_column(
-            Line(harmless(table.heads[column])),
-            overflow="fold",
-            justify="left" if is_text else "right",
-            no_wrap=not is_text,
-        )
+def _print_table(console: Console, table: Table) -> None:
+    """Print a table: title, heads, a rule, and the rows, whose texts are wrapped; then the note."""
+    widths = _choose_columns(table, console.width)
+    if table.title:
+        console.print(Line(harmless(table.title), style="bold"))
+    if any(table.heads):
+        _print_row(console, table, widths, table.heads, "bold")
+        console.print(Line("─" * (sum(widths.values()) + GAP * (len(widths) - 1))), soft_wrap=True)
     for row in table.rows:
-        label = Line(harmless(row[0]))
-        further = " · ".join(f"{table.heads[column]} {row[column]}".strip() for column in folded if row[column])
-        if further:
-            label.append(f"\n  {harmless(further)}", style="dim")
-        grid.add_row(label, *(Line(harmless(row[column])) for column in columns[1:]))
-    return _stack(table, grid)
-
-
-def _stack(table: Table, grid: Grid) -> RenderableType:
-    parts: list[RenderableType] = [Line(harmless(table.title), style="bold")] if table.title else []
-    parts.append(grid)
+        _print_row(console, table, widths, row, "")
+        values = ((table.heads[column], row[column]) for column in range(len(row)) if column not in widths)
+        for text in filter(None, (f"{head} {value}".strip() if value else "" for head, value in values)):
+            for line in _wrap(console, text, console.width - INDENT):
+                console.print(Line(" " * INDENT + line, style="dim"), soft_wrap=True)
     if table.note:
-        parts.append(Line(harmless(table.note), style="dim"))
-    return Group(*parts)
+        console.print(Line(harmless(table.note), style="dim"))
+
+
+def _print_row(console: Console, table: Table, widths: Mapping[int, int], row: Sequence[str], style: str) -> None:
+    cells = {column: _wrap(console, row[column], width) for column, width in widths.items()}
+    for number in range(max(map(len, cells.values()))):
+        parts = []
+        for column, width in widths.items():
+            text = cells[column][number] if number < len(cells[column]) else ""
+            space = " " * (width - cell_len(text))
+            parts.append(text + space if column in table.texts else space + text)
+        console.print(Line((" " * GAP).join(parts).rstrip(), style=style), soft_wrap=True)
+
+
+def _wrap(console: Console, text: str, width: int) -> list[str]:
+    """Return lines of at most `width` cells. A word is broken only if it is longer than a line."""
+    lines = Line(harmless(text)).wrap(console, max(1, width), overflow="fold")
+    return [line.plain.rstrip() for line in lines] or [""]
