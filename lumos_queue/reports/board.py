@@ -200,7 +200,7 @@ def _measure(connection: Connection, jobs: Sequence[StoredJob]) -> BoardCell | N
     """Return the score of the jobs of a cell; None without jobs."""
     if not jobs:
         return None
-    if len(jobs) > 1 and (score := combine_jobs(connection, jobs)):
+    if len(jobs) > 1 and (score := combine_jobs(connection, [(job.seed, job) for job in jobs])):
         unjudged = (score.of - score.judged) / score.of
         return BoardCell(
             jobs=[job.id for job in jobs],

@@ -26,17 +26,17 @@ class CombinedScore:
     complete: bool
 
 
-def combine_jobs(connection: Connection, jobs: Sequence[StoredJob]) -> CombinedScore | None:
-    """Return the score of several jobs by their main metric; None without items."""
+def combine_jobs(connection: Connection, jobs: Sequence[tuple[int, StoredJob]]) -> CombinedScore | None:
+    """Return the score of several jobs by their main metric; None without items. `jobs`: each with its seed."""
     values: list[tuple[object, float, float]] = []
     totals: dict[int, tuple[float, int]] = {}
     judged_items = items = 0
-    for job in jobs:
+    for seed, job in jobs:
         judged = values_by_metric(connection, job.id).get(job.main_metric, [])
         values += [(task, value, 1.0) for task, value, _ in judged]
         values += [((job.id, number), 0.0, 1.0) for number in range(job.items - len(judged))]
-        total, count = totals.get(job.seed, (0.0, 0))
-        totals[job.seed] = total + sum(value for _, value, _ in judged), count + job.items
+        total, count = totals.get(seed, (0.0, 0))
+        totals[seed] = total + sum(value for _, value, _ in judged), count + job.items
         judged_items, items = judged_items + len(judged), items + job.items
     if (interval := compute_weighted_interval(values)) is None:
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -46,11 +46,11 @@ def report_sweep(
                     if (
                         score := _score(
                             connection,
-                            [
-                                fit.evaluated[label_of(benchmark)]
+                            {
+                                fit.seed: fit.evaluated[label_of(benchmark)]
                                 for fit in arm_fits
                                 if label_of(benchmark) in fit.evaluated
-                            ],
+                            },
                         )
                     )
                 },
@@ -85,9 +85,9 @@ def report_sweep(
     }
 
 
-def _score(connection: Connection, jobs: Sequence[str]) -> dict[str, Any] | None:
-    """Return the score over all seeds as JSON; None without items. `jobs`: the evaluation of each seed."""
-    score = combine_jobs(connection, [get_job(connection, job) for job in jobs])
+def _score(connection: Connection, jobs: Mapping[int, str]) -> dict[str, Any] | None:
+    """Return the score over all seeds as JSON; None without items. `jobs`: the evaluation of each seed of a fit."""
+    score = combine_jobs(connection, [(seed, get_job(connection, job)) for seed, job in jobs.items()])
     return as_json(score) if score else None
 
 

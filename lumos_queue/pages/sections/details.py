@@ -15,7 +15,7 @@ from lumos_queue.reports.judge import list_judge_figures
 def details(material: Material) -> Iterator[Block]:
     for job in material.jobs:
         if figures := job.report.get("samples"):
-            yield _samples(job, figures)
+            yield tabulate_samples(job, figures)
         if calls := job.report.get("tool_calls"):
             rows = [[plain(group["status"]), plain(group["provenance"]), f"{group['calls']:,}"] for group in calls]
             heads = ["status", "answer from", "calls"]
@@ -26,7 +26,7 @@ def details(material: Material) -> Iterator[Block]:
             yield Table(f"Further figures: {job.label}", ["figure", "value"], rows)
 
 
-def _samples(job: JobMaterial, samples: Mapping[str, Any]) -> Table:
+def tabulate_samples(job: JobMaterial, samples: Mapping[str, Any]) -> Table:
     """Return the table of flip rates, pass@k and maj@k."""
     measurements = [("flip rate", samples["flips"], "rate")]
     measurements += [(f"pass@{share['k']}", share, "value") for share in samples.get("pass_at", ())]

@@ -67,15 +67,15 @@ def differences_by_field(key: str, pair: PairComparison, metric: str) -> Iterato
             name, figures = name_group(group.kind, group.value, group.values), group.figures
             if figures is None:
                 rows.append(Estimate(name, None, amount="no pairs"))
-                lines.append([name, "0", *[""] * 5])
+                lines.append([name, "0", *[""] * 4])
                 continue
             text = format_difference(figures.difference, figures.ci95)
             rows.append(Estimate(name, figures.difference, *figures.ci95, amount=_format_items(figures.pairs, text)))
             ends += [abs(end) for end in (*figures.ci95, figures.difference)]
             scores = [format_share(mean.value) for mean in (figures.value_a, figures.value_b)]
-            chances = [format_probability(p) for p in (figures.p, group.p_holm or figures.p)]
-            lines.append([name, f"{figures.pairs:,}", *scores, text, *chances])
+            p = format_probability(figures.p if group.p_holm is None else group.p_holm)
+            lines.append([name, f"{figures.pairs:,}", *scores, text, p])
         axis_end = min(round_up(max(ends, default=0.1)), 1.0)
-        heads = [shorten(field), "pairs", pair.a, pair.b, "difference, points", "p", "p, Holm"]
-        table = Table(title, heads, lines, HOLM, ranks=(0, 3, 4, 5, 0, 6, 2))
+        heads = [shorten(field), "pairs", pair.a, pair.b, "difference, points", "p, Holm"]
+        table = Table(title, heads, lines, HOLM, ranks=(0, 1, 3, 2, 0, 0))
         yield Figure(draw_forest(f"{key}-by-{number}", title, rows, -axis_end, axis_end, "points"), table)

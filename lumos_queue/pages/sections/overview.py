@@ -16,7 +16,9 @@ from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.limits import shorten
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.sections.conversion import tabulate_outcomes
+from lumos_queue.pages.sections.details import tabulate_samples
 from lumos_queue.pages.sections.feedback import feedback
+from lumos_queue.pages.sections.scores import tabulate_overalls
 from lumos_queue.pages.sections.training import tabulate_fits
 from lumos_queue.pages.wording import (
     format_count,
@@ -51,9 +53,19 @@ def overview(material: Material) -> Iterator[Block]:
                 yield from _training(job)
         else:
             yield _table(jobs)
-            yield from (table for job in jobs if kind == JobKind.CONVERT for table in tabulate_outcomes(job))
+            for job in jobs:
+                yield from _further_tables(job)
         for job in jobs:
             yield from remarks_on(job)
+
+
+def _further_tables(job: JobMaterial) -> Iterator[Block]:
+    """Yield the tables of results that only some jobs have."""
+    if job.row.kind == JobKind.CONVERT:
+        yield from tabulate_outcomes(job)
+    if samples := job.report.get("samples"):
+        yield tabulate_samples(job, samples)
+    yield from tabulate_overalls(job.report, job.id)
 
 
 def _table(jobs: Sequence[JobMaterial]) -> Table:

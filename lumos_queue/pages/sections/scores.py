@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from db.kinds.job_kinds import JobKind
@@ -48,7 +48,9 @@ def scores(material: Material) -> Iterator[Block]:
         if len({name for job in scored_jobs for name in job.report.get("metrics", {})}) > 1:
             yield _metrics(f"All metrics of {kind} {benchmark} ({split})", scored_jobs)
         yield from tabulate_rules(f"{kind} {benchmark} ({split})", scored_jobs)
-        yield from (table for job in scored_jobs for table in _groups(job))
+        for job in scored_jobs:
+            yield from tabulate_groups(job.report, job.label)
+            yield from tabulate_overalls(job.report, job.label)
         yield from (block for job in scored_jobs for block in scores_by_field(job))
 
 
@@ -128,20 +130,42 @@ def _metrics(title: str, jobs: Sequence[JobMaterial]) -> Table:
     return Table(title, ["job", *(label_metric(jobs[0].report, name) for name in names)], rows)
 
 
-def _groups(job: JobMaterial) -> Iterator[Table]:
+def tabulate_groups(report: Mapping[str, Any], label: str) -> Iterator[Table]:
     """Yield tables of a job's scores by the groups of its benchmark."""
-    for by, groups in job.report.get("groups", {}).items():
+    for by, groups in report.get("groups", {}).items():
         names = list(dict.fromkeys(name for figures in groups.values() for name in figures["metrics"]))
+        overalls = [name for name, means in report.get("overall", {}).items() if "over_tasks" in means]
         rows = [
-            [group, f"{figures['n']:,}", *(format_whole_metric(figures["metrics"].get(name)) for name in names)]
+            [
+                group,
+                f"{figures['n']:,}",
+                *(format_whole_metric(figures["metrics"].get(name)) for name in names),
+                *(format_whole_metric(figures["overall"].get(name, {}).get("over_tasks")) for name in overalls),
+            ]
             for group, figures in groups.items()
         ]
-        yield Table(f"{job.label} by {plain(by)}", [plain(by), "items", *map(plain, names)], rows, folded=True)
-    for name, means in job.report.get("overall", {}).items():
+        heads = [plain(by), "items", *map(plain, names), *map(plain, overalls)]
+        yield Table(f"{label} by {plain(by)}", heads, rows, folded=True)
+
+
+def tabulate_overalls(report: Mapping[str, Any], label: str) -> Iterator[Block]:
+    """Yield a table of the overall scores of a job, and a sentence on each that lacks a metric."""
+    rows = []
+    for name, means in report.get("overall", {}).items():
         if "not_run" in means:
+            missing = ", ".join(map(plain, means["not_run"]))
+            yield Text(f"{label}: the overall score '{plain(name)}' was not computed: nothing was judged by {missing}")
             continue
-        rows = [
-            [plain(over), f"{means[over]['n']:,}", format_whole_metric(means[over])]
-            for over in ("over_metrics", "over_tasks")
-        ]
-        yield Table(f"{job.label}: overall ({plain(name)})", ["mean", "n", "score"], rows)
+        over_metrics, over_tasks = means["over_metrics"], means["over_tasks"]
+        rows.append(
+            [
+                plain(name),
+                format_whole_metric(over_metrics),
+                f"{over_metrics['n']:,}",
+                format_whole_metric(over_tasks),
+                f"{over_tasks['n']:,}",
+            ]
+        )
+    if rows:
+        heads = ["overall score", "mean over metrics", "metrics", "mean over tasks", "items"]
+        yield Table(f"{label}: overall scores", heads, rows, ranks=(0, 0, 2, 0, 1))
