@@ -53,7 +53,7 @@ def compose(jobs_page: JobsPage, limits: PageLimits) -> Document:
     """Return the page as a document, with texts truncated to the limits."""
     material = jobs_page.material
     first, *further, last = list_sections(material, limits)
-    compared = comparison(jobs_page.compared, limits.tasks, limits.text // 8)
+    compared = comparison(jobs_page.compared, limits.rows // 20, limits.text // 8)
     chosen_failures = failures(material, jobs_page.failures, limits)
     sections = [
         first,

@@ -17,23 +17,16 @@ class PageLimits:
     pictures: int  #: bytes of the pictures of all trajectories; of further pictures only the label is displayed
     shows_counterparts: bool  #: whether the page has another job's right episode of the same task
     rows: int  #: of a table
-    tasks: int  #: fixed, and broken, tasks that are listed for a pair of jobs
     points: int  #: of all curves of a section
 
 
 LEVELS = (
-    PageLimits(
-        text=6_000, prompt=20_000, steps=200, pictures=400_000, shows_counterparts=True, rows=400, tasks=20, points=400
-    ),
-    PageLimits(
-        text=3_000, prompt=6_000, steps=120, pictures=200_000, shows_counterparts=True, rows=400, tasks=20, points=400
-    ),
-    PageLimits(
-        text=1_500, prompt=2_000, steps=60, pictures=100_000, shows_counterparts=False, rows=300, tasks=15, points=300
-    ),
-    PageLimits(text=800, prompt=800, steps=30, pictures=0, shows_counterparts=False, rows=200, tasks=10, points=200),
-    PageLimits(text=300, prompt=300, steps=15, pictures=0, shows_counterparts=False, rows=100, tasks=5, points=120),
-    PageLimits(text=120, prompt=0, steps=8, pictures=0, shows_counterparts=False, rows=100, tasks=5, points=60),
+    PageLimits(text=6_000, prompt=20_000, steps=200, pictures=400_000, shows_counterparts=True, rows=400, points=400),
+    PageLimits(text=3_000, prompt=6_000, steps=120, pictures=200_000, shows_counterparts=True, rows=400, points=400),
+    PageLimits(text=1_500, prompt=2_000, steps=60, pictures=100_000, shows_counterparts=False, rows=300, points=300),
+    PageLimits(text=800, prompt=800, steps=30, pictures=0, shows_counterparts=False, rows=200, points=200),
+    PageLimits(text=300, prompt=300, steps=15, pictures=0, shows_counterparts=False, rows=100, points=120),
+    PageLimits(text=120, prompt=0, steps=8, pictures=0, shows_counterparts=False, rows=100, points=60),
 )
 
 

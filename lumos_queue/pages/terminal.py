@@ -6,6 +6,7 @@ of a page are untrusted: they are `Line` objects without control characters, bec
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 
@@ -20,6 +21,8 @@ WIDTH = 120  #: of plain text, in characters
 GAP, INDENT = 2, 4  #: characters between two columns, and before a line below a row
 MIN_LABEL, MIN_TEXT = 18, 20  #: characters to which a row's label, and another text, is wrapped before columns fold
 
+_COMMAND = re.compile(r"\blumos [a-z]")
+
 
 def print_blocks(console: Console, blocks: Sequence[Block], folded: bool = True) -> None:
     """Print texts, tables, and the tables of figures; `folded`: also those that pages fold. Trajectories are left out.
@@ -30,7 +33,9 @@ def print_blocks(console: Console, blocks: Sequence[Block], folded: bool = True)
     for block in blocks:
         table = block.table if isinstance(block, Figure) else block
         if isinstance(table, Text):
-            console.print(Line(harmless(table.text), style="yellow" if table.warns else ""))
+            # The terminal itself wraps a line with a command, so that the command can be copied.
+            is_command = _COMMAND.search(table.text) is not None
+            console.print(Line(harmless(table.text), style="yellow" if table.warns else ""), soft_wrap=is_command)
         elif isinstance(table, Table) and (folded or not table.folded):
             if not is_first:
                 console.print()

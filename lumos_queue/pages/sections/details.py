@@ -22,7 +22,7 @@ def details(material: Material) -> Iterator[Block]:
             yield Table(f"Calls of tools: {job.label}", heads, rows, texts=frozenset({0, 1}))
         if figures := job.report.get("by_provenance"):
             yield _by_provenance(job, figures)
-        if rows := [*_experts(job.report), *_people(job.report), *_judge(job.report), *_roles(job.report)]:
+        if rows := [*list_expert_figures(job.report), *_people(job.report), *_judge(job.report), *_roles(job.report)]:
             yield Table(f"Further figures: {job.label}", ["figure", "value"], rows)
 
 
@@ -58,7 +58,8 @@ def _by_provenance(job: JobMaterial, groups: Mapping[str, Mapping[str, Any]]) ->
     return Table(title, ["answers", "items", *map(plain, names)], rows)
 
 
-def _experts(report: Mapping[str, Any]) -> Iterator[list[str]]:
+def list_expert_figures(report: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Yield (name, text) of the figures of a job that runs experts."""
     if figures := report.get("expert_runs"):
         for name, count in figures["runs"].items():
             yield [f"runs of experts: {plain(name)}", f"{count:,}"]

@@ -18,6 +18,7 @@ from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.sections.conversion import tabulate_outcomes
 from lumos_queue.pages.sections.details import tabulate_samples
 from lumos_queue.pages.sections.feedback import feedback
+from lumos_queue.pages.sections.provenance import format_reply_endings
 from lumos_queue.pages.sections.scores import tabulate_overalls
 from lumos_queue.pages.sections.training import tabulate_fits
 from lumos_queue.pages.wording import (
@@ -78,6 +79,7 @@ def _table(jobs: Sequence[JobMaterial]) -> Table:
         *_rule_rows(jobs),
         *_STATE_ROWS,
         *_ending_rows(jobs),
+        *_reply_rows(jobs),
         *_COST_ROWS,
         *_PROVENANCE_ROWS,
     ]
@@ -148,6 +150,12 @@ def _ending_rows(jobs: Sequence[JobMaterial]) -> Iterator[_Row]:
         yield f"ended {name}", lambda job, name=name: _count_ending(job, name)
 
 
+def _reply_rows(jobs: Sequence[JobMaterial]) -> Iterator[_Row]:
+    """Yield a row for each role with replies that were cut, or that led to no answer."""
+    for role in sorted({role for job in jobs for role in job.report.get("reply_endings", {})}):
+        yield f"replies of {role}", lambda job, role=role: format_reply_endings(job.report, role)
+
+
 def _count_ending(job: JobMaterial, ending: str) -> str:
     return format_count(job.report["endings"].get(ending, 0), job.report["n"])
 
@@ -176,6 +184,18 @@ def _format_cost(job: JobMaterial) -> str:
     return format_price(cost["usd"]) + (f" of {format_price(cost['budget'])}" if cost["budget"] else "")
 
 
+def _format_plans(job: JobMaterial) -> str:
+    """Return how many plans were shown to people, by the people's answers."""
+    return ", ".join(f"{count:,} {name}" for name, count in job.report.get("plans", {}).items() if count)
+
+
+def _format_rating(job: JobMaterial) -> str:
+    if not (ratings := job.report.get("ratings")):
+        return ""
+    low, high = ratings["ci95"]
+    return f"{ratings['mean']:.1f} [{low:.1f}, {high:.1f}]\n{ratings['rated']:,} of {ratings['of']:,} rated"
+
+
 def _format_adoption(job: JobMaterial) -> str:
     adoption = job.report.get("adopted")
     return f"{adoption['episodes']:,} of {adoption['of']:,}\nfrom {adoption['from']}" if adoption else ""
@@ -193,6 +213,8 @@ _STATE_ROWS: Sequence[_Row] = (
     ("items finished", lambda job: f"{job.report['finished']:,} of {job.report['n']:,}"),
     ("right", lambda job: _count_right(job) if job.row.kind != JobKind.CONVERT else ""),
     ("accepted for both", lambda job: _count_right(job) if job.row.kind == JobKind.CONVERT else ""),
+    ("rating, 1 to 10", _format_rating),
+    ("plans", _format_plans),
     ("quarantined", _count_items(ItemState.QUARANTINED)),
     ("waiting for approval", _count_items(ItemState.AWAITING)),
     ("adopted", _format_adoption),

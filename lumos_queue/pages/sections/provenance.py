@@ -94,10 +94,8 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     for role, figures in report.get("prompts", {}).items():
         yield f"prompts of {plain(role)}", _versions(figures, "prefix")
     yield "answer reader", report.get("reader", "")
-    for role, figures in report.get("reply_endings", {}).items():
-        parts = [f"{figures['cut']:,} cut at the limit of tokens"] if figures["cut"] else []
-        parts += [f"{figures['unanswered']:,} without an answer"] if figures["unanswered"] else []
-        yield f"replies of {role}", f"of {figures['replies']:,}: {', '.join(parts)}" if parts else ""
+    for role in report.get("reply_endings", {}):
+        yield f"replies of {role}", format_reply_endings(report, role)
     for metric, versions in report.get("scoring", {}).get("versions", {}).items():
         texts = [f"{version} ({episodes:,} episodes)" for version, episodes in versions.items()]
         yield f"scorer of {plain(metric)}", ", ".join(texts)
@@ -109,6 +107,15 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
         yield f"requests: {plain(name)}", value
     for name, value in report.get("tools", {}).items():
         yield f"tool setting {plain(str(name))}", _as_text(value)
+
+
+def format_reply_endings(report: Mapping[str, Any], role: str) -> str:
+    """Return how many replies of a role were cut at the limit of tokens or led to no answer; '' for none."""
+    if (figures := report.get("reply_endings", {}).get(role)) is None:
+        return ""
+    parts = [f"{figures['cut']:,} cut at the limit of tokens"] if figures["cut"] else []
+    parts += [f"{figures['unanswered']:,} without an answer"] if figures["unanswered"] else []
+    return f"of {figures['replies']:,}: {', '.join(parts)}" if parts else ""
 
 
 def _versions(versions: Any, name: str) -> str:
