@@ -20,7 +20,7 @@ from lumos_queue.pages.sections.details import tabulate_samples
 from lumos_queue.pages.sections.feedback import feedback
 from lumos_queue.pages.sections.provenance import format_reply_endings
 from lumos_queue.pages.sections.scores import tabulate_overalls
-from lumos_queue.pages.sections.training import tabulate_fits
+from lumos_queue.pages.sections.training import tabulate_fits, tabulate_windows
 from lumos_queue.pages.wording import (
     format_count,
     format_price,
@@ -238,6 +238,8 @@ def _training(job: JobMaterial) -> Iterator[Block]:
         yield from feedback(steps, report["windows"])
     elif fits := report.get("fits"):
         yield tabulate_fits(job, fits)
+    else:
+        yield from tabulate_windows(job)
     for window in report["windows"]:
         if window.get("reward") is None and window.get("loss") is None:
             figures = window.get("counts") or {name: value for name, value in window.items() if name != "item"}

@@ -10,6 +10,7 @@ from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import format_time, plain
+from lumos_queue.prompts.function_list import DESCRIPTIONS
 from lumos_queue.util.plugins import Plugin
 
 SHORT = 12  #: characters of a digest in the table that compares jobs
@@ -90,6 +91,8 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     yield "sha256 of the data file", report.get("row_origin", {}).get("file_sha256", "")
     yield "digest of the dataset", row.dataset or ""
     yield "formulation", f"{row.formulation} version {report.get('formulation_version', 1)}" if row.formulation else ""
+    yield "descriptions of tools", report.get(DESCRIPTIONS, "")
+    yield "answer at the limit", report.get("scoring", {}).get("at_limit", "")
     yield "digest of the agent", row.agent
     for role, figures in report.get("prompts", {}).items():
         yield f"prompts of {plain(role)}", _versions(figures, "prefix")
@@ -143,7 +146,7 @@ def _settings(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield plain(name), _as_text(value)
     agent = request.get("agent")
     for name, value in agent.items() if isinstance(agent, Mapping) else ():
-        if name != "tools" and value not in (None, "", {}, []):
+        if name not in ("tools", "at_limit") and value not in (None, "", {}, []):
             yield f"agent: {plain(name)}", _as_text(value)
 
 

@@ -47,6 +47,7 @@ def scores(material: Material) -> Iterator[Block]:
             yield Text(_explain_no_figure(scored_jobs, f"{benchmark} ({split})"))
         if len({name for job in scored_jobs for name in job.report.get("metrics", {})}) > 1:
             yield _metrics(f"All metrics of {kind} {benchmark} ({split})", scored_jobs)
+        yield from _trials(f"Trials of {kind} {benchmark} ({split})", scored_jobs)
         yield from tabulate_rules(f"{kind} {benchmark} ({split})", scored_jobs)
         for job in scored_jobs:
             yield from tabulate_groups(job.report, job.label)
@@ -128,6 +129,26 @@ def _metrics(title: str, jobs: Sequence[JobMaterial]) -> Table:
     names = list(dict.fromkeys(name for job in jobs for name in job.report.get("metrics", {})))
     rows = [[job.label, *(format_whole_metric(job.report["metrics"].get(name)) for name in names)] for job in jobs]
     return Table(title, ["job", *(label_metric(jobs[0].report, name) for name in names)], rows)
+
+
+def _trials(title: str, jobs: Sequence[JobMaterial]) -> Iterator[Table]:
+    """Yield a table of the metrics whose mean is not over items: trials, and the scores of sets of samples."""
+    rows = [
+        [job.label, label_metric(job.report, name), f"{metric['of']:,}", *_format_sets(metric.get("sets"))]
+        for job in jobs
+        for name, metric in job.report.get("metrics", {}).items()
+        if metric["of"] != job.report["n"] or "sets" in metric
+    ]
+    if rows:
+        heads = ["job", "metric", "trials", "scores of the sample sets", "their standard deviation"]
+        yield Table(title, heads, rows, texts=frozenset({0, 1, 3}), ranks=(0, 0, 0, 1, 2))
+
+
+def _format_sets(sets: Mapping[str, Any] | None) -> list[str]:
+    if sets is None:
+        return ["", ""]
+    spread = "" if sets["spread"] is None else f"{100 * sets['spread']:.1f} points"
+    return [", ".join(map(format_share, sets["means"])), spread]
 
 
 def tabulate_groups(report: Mapping[str, Any], label: str) -> Iterator[Table]:
