@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -71,7 +72,7 @@ def fail(problem: str) -> int:
 
 
 def console(stderr: bool = False) -> Console:
-    """Return a console for tables and progress bars."""
+    """Return a console for tables and progress bars. With NO_COLOR, texts have no codes for colours or bold text."""
     from rich.console import Console
     from rich.segment import Segment
 
@@ -82,7 +83,8 @@ def console(stderr: bool = False) -> Console:
             for segment in super().render(renderable, options):
                 yield segment if segment.control else Segment(harmless(segment.text), segment.style)
 
-    return SafeConsole(stderr=stderr, highlight=False, emoji=False)
+    colours = None if os.environ.get("NO_COLOR") else "auto"
+    return SafeConsole(stderr=stderr, highlight=False, emoji=False, color_system=colours)
 
 
 def escape(text: str) -> str:

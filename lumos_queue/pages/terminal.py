@@ -1,7 +1,7 @@
 """Render blocks for a terminal of any width, or as plain text.
 
-Colours and bold text are rich's: it leaves them out if the output is not a terminal, and if NO_COLOR is set. All texts
-of a page are untrusted: they are `Line` objects without control characters, because rich reads markup in strings.
+Colours and bold text are rich's: it leaves them out if the output is not a terminal. All texts of a page are untrusted:
+they are `Line` objects without control characters, because rich reads markup in strings.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from lumos_queue.util.display import harmless
 WIDTH = 120  #: of plain text, in characters
 GAP, INDENT = 2, 4  #: characters between two columns, and before a line below a row
 MIN_LABEL, MIN_TEXT = 18, 20  #: characters to which a row's label, and another text, is wrapped before columns fold
+MIN_VALUE = 24  #: characters to which a cell is wrapped before columns that are alike are divided into several tables
 
-_COMMAND = re.compile(r"\blumos [a-z]")
+_COPIED = re.compile(r"\blumos [a-z]|\s/\w")  #: a command, or a path from the root
 
 
 def print_blocks(console: Console, blocks: Sequence[Block], folded: bool = True) -> None:
@@ -33,9 +34,7 @@ def print_blocks(console: Console, blocks: Sequence[Block], folded: bool = True)
     for block in blocks:
         table = block.table if isinstance(block, Figure) else block
         if isinstance(table, Text):
-            # The terminal itself wraps a line with a command, so that the command can be copied.
-            is_command = _COMMAND.search(table.text) is not None
-            console.print(Line(harmless(table.text), style="yellow" if table.warns else ""), soft_wrap=is_command)
+            _print_text(console, table.text, "yellow" if table.warns else "")
         elif isinstance(table, Table) and (folded or not table.folded):
             if not is_first:
                 console.print()
@@ -73,76 +72,125 @@ def render_blocks(blocks: Sequence[Block]) -> str:
 
 def _split(table: Table, width: int) -> Iterator[Table]:
     """Yield the table, or tables with a part of its columns if these are alike and the width is too small for all."""
-    widths = _natural_widths(table)
+    widths = _least_widths(table, _natural_widths(table))
     if not table.parallel or sum(widths) + GAP * (len(widths) - 1) <= width:
         yield table
         return
-    room, start = max(1, width - min(widths[0], MIN_LABEL + GAP)), 1
+    room, start = max(1, width - widths[0]), 1
     while start < len(widths):
-        end, used = start + 1, widths[start] + GAP
-        while end < len(widths) and used + widths[end] + GAP <= room:
-            used += widths[end] + GAP
+        end, used = start + 1, GAP + widths[start]
+        while end < len(widths) and used + GAP + widths[end] <= room:
+            used += GAP + widths[end]
             end += 1
         rows = [[row[0], *row[start:end]] for row in table.rows if any(row[start:end])]
         note = table.note if end == len(widths) else ""
-        yield Table(table.title if start == 1 else "", [table.heads[0], *table.heads[start:end]], rows, note)
+        heads = [table.heads[0], *table.heads[start:end]]
+        yield Table(table.title if start == 1 else "", heads, rows, note, parallel=True)
         start = end
 
 
 def _natural_widths(table: Table) -> list[int]:
     """Return the width of each column without wrapping, in cells of the terminal."""
     return [
-        max(cell_len(line) for cell in (head, *cells) for line in cell.split("\n"))
+        max(cell_len(line) for cell in (head, *cells) for line in harmless(cell).expandtabs().split("\n"))
         for head, cells in ((head, [row[column] for row in table.rows]) for column, head in enumerate(table.heads))
     ]
 
 
 def _least_widths(table: Table, natural: Sequence[int]) -> list[int]:
     """Return the width of each column below which it folds: long texts need more room than short ones."""
+    if table.parallel:
+        return [min(size, MIN_VALUE if column else MIN_LABEL) for column, size in enumerate(natural)]
     return [
         size if column not in table.texts else min(size, MIN_LABEL if not column else max(MIN_TEXT, size // 3))
         for column, size in enumerate(natural)
     ]
 
 
+def _word_widths(table: Table) -> list[int]:
+    """Return the width of the longest word of each column, at most MIN_TEXT."""
+    cells = [(head, *(row[column] for row in table.rows)) for column, head in enumerate(table.heads)]
+    return [
+        min(MIN_TEXT, max((cell_len(word) for cell in column for word in harmless(cell).split()), default=0))
+        for column in cells
+    ]
+
+
 def _choose_columns(table: Table, width: int) -> dict[int, int]:
-    """Return the width of each column that has room. The values of other columns become lines below their row."""
+    """Return the width of each column that has room. The values of other columns become lines below their row.
+
+    A column of rank 0 has no such lines: if there is no room, it is made narrower, to its longest word if possible.
+    """
     natural = _natural_widths(table)
     least = _least_widths(table, natural)
-    ranks = table.ranks or range(len(natural))
+    ranks = [0] * len(natural) if table.parallel else table.ranks or range(len(natural))
     columns = list(range(len(natural)))
-    while len(columns) > 1 and sum(least[column] + GAP for column in columns) - GAP > width:
-        columns.remove(max(columns[1:], key=lambda column: (ranks[column], column)))
-    widths = {column: natural[column] for column in columns}
-    while (excess := sum(widths.values()) + GAP * (len(columns) - 1) - width) > 0:
-        shrinkable = [column for column in columns if widths[column] > max(1, least[column])] or columns
-        widest = max(shrinkable, key=lambda column: widths[column])
-        if widths[widest] == 1:
-            break
-        second = max((widths[column] for column in shrinkable if column != widest), default=1)
-        widths[widest] -= min(excess, max(1, widths[widest] - max(second, least[widest], 1)))
+    foldable = sorted((column for column in columns[1:] if ranks[column]), key=lambda column: (ranks[column], column))
+    while foldable and sum(least[column] + GAP for column in columns) - GAP > width:
+        columns.remove(foldable.pop())
+    widths, room = {column: natural[column] for column in columns}, width - GAP * (len(columns) - 1)
+    _shrink(widths, room, {column: least[column] for column in columns})
+    words = _word_widths(table)
+    _shrink(widths, room, {column: words[column] for column in columns if column in table.texts})
+    _shrink(widths, room, {column: words[column] for column in columns})
+    _shrink(widths, room, dict.fromkeys(columns, 1))
     return widths
+
+
+def _shrink(widths: dict[int, int], room: int, floors: Mapping[int, int]) -> None:
+    """Make the widest columns of `floors` smaller, none below its floor, until all columns have room."""
+    while (excess := sum(widths.values()) - room) > 0:
+        shrinkable = [column for column, floor in floors.items() if widths[column] > floor]
+        if not shrinkable:
+            return
+        widest = max(shrinkable, key=lambda column: widths[column])
+        second = max((widths[column] for column in shrinkable if column != widest), default=1)
+        widths[widest] -= min(excess, max(1, widths[widest] - max(second, floors[widest])))
 
 
 def _print_table(console: Console, table: Table) -> None:
     """Print a table: title, heads, a rule, and the rows, whose texts are wrapped; then the note."""
     widths = _choose_columns(table, console.width)
+    last, room = len(table.heads) - 1, console.width - sum(widths.values()) - GAP * len(widths)
+
+    def tail_of(row: Sequence[str]) -> str:
+        """Return the text of the last column if that has no room in all rows, but in this row; else ''."""
+        text = harmless(row[last]).expandtabs() if last in table.texts and last not in widths else ""
+        return text if cell_len(text) <= room and "\n" not in text else ""
+
     if table.title:
-        console.print(Line(harmless(table.title), style="bold"))
+        _print_text(console, table.title, "bold")
     if any(table.heads):
-        _print_row(console, table, widths, table.heads, "bold")
+        _print_row(console, table, widths, table.heads, tail_of(table.heads), "bold")
         console.print(Line("─" * (sum(widths.values()) + GAP * (len(widths) - 1))), soft_wrap=True)
     for row in table.rows:
-        _print_row(console, table, widths, row, "")
-        values = ((table.heads[column], row[column]) for column in range(len(row)) if column not in widths)
+        tail = tail_of(row) if tail_of(table.heads) else ""
+        _print_row(console, table, widths, row, tail, "")
+        below = [column for column in range(len(row)) if column not in widths and not (tail and column == last)]
+        values = ((table.heads[column], row[column]) for column in below)
         for text in filter(None, (f"{head} {value}".strip() if value else "" for head, value in values)):
-            for line in _wrap(console, text, console.width - INDENT):
-                console.print(Line(" " * INDENT + line, style="dim"), soft_wrap=True)
+            _print_lines(console, text, "dim", INDENT)
     if table.note:
-        console.print(Line(harmless(table.note), style="dim"))
+        _print_text(console, table.note, "dim")
 
 
-def _print_row(console: Console, table: Table, widths: Mapping[int, int], row: Sequence[str], style: str) -> None:
+def _print_text(console: Console, text: str, style: str) -> None:
+    """Print a text. The terminal itself wraps a text with a command or a path, so that they can be copied."""
+    if _COPIED.search(text):
+        console.print(Line(harmless(text), style=style), soft_wrap=True)
+    else:
+        _print_lines(console, text, style)
+
+
+def _print_lines(console: Console, text: str, style: str, indent: int = 0) -> None:
+    for line in _wrap(console, text, console.width - indent):
+        console.print(Line(" " * indent + line, style=style), soft_wrap=True)
+
+
+def _print_row(
+    console: Console, table: Table, widths: Mapping[int, int], row: Sequence[str], tail: str, style: str
+) -> None:
+    """Print the cells of a row beside each other, and `tail` at the end of the first line."""
     cells = {column: _wrap(console, row[column], width) for column, width in widths.items()}
     for number in range(max(map(len, cells.values()))):
         parts = []
@@ -150,6 +198,8 @@ def _print_row(console: Console, table: Table, widths: Mapping[int, int], row: S
             text = cells[column][number] if number < len(cells[column]) else ""
             space = " " * (width - cell_len(text))
             parts.append(text + space if column in table.texts else space + text)
+        if tail and not number:
+            parts.append(tail)
         console.print(Line((" " * GAP).join(parts).rstrip(), style=style), soft_wrap=True)
 
 

@@ -107,7 +107,7 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     for name, value in _settings(row.spec):
         yield name, value
     for name, value in report.get("requests", {}).items():
-        yield f"requests: {plain(name)}", value
+        yield name, value
     for name, value in report.get("tools", {}).items():
         yield f"tool setting {plain(str(name))}", _as_text(value)
 
