@@ -22,7 +22,7 @@ GAP, INDENT = 2, 4  #: characters between two columns, and before a line below a
 MIN_LABEL, MIN_TEXT = 18, 20  #: characters to which a row's label, and another text, is wrapped before columns fold
 MIN_VALUE = 24  #: characters to which a cell is wrapped before columns that are alike are divided into several tables
 
-_COPIED = re.compile(r"\blumos [a-z]|\s/\w")  #: a command, or a path from the root
+_COPIED = re.compile(r"(?:^|(?<=\s))['\"`(]?(?:lumos [a-z]|/\w)")  #: a command, or a path from the root
 
 
 def print_blocks(console: Console, blocks: Sequence[Block], folded: bool = True) -> None:
@@ -175,11 +175,15 @@ def _print_table(console: Console, table: Table) -> None:
 
 
 def _print_text(console: Console, text: str, style: str) -> None:
-    """Print a text. The terminal itself wraps a text with a command or a path, so that they can be copied."""
-    if _COPIED.search(text):
-        console.print(Line(harmless(text), style=style), soft_wrap=True)
-    else:
-        _print_lines(console, text, style)
+    """Print a text. From a command or a path on it stays in a line, so that they can be copied."""
+    copied = _COPIED.search(text)
+    start = copied.start() if copied else len(text)
+    lines = _wrap(console, text[:start], console.width)
+    if rest := harmless(text[start:]):
+        line = f"{lines[-1]} {rest}".strip()
+        lines[-1:] = [line] if cell_len(line) <= console.width or not lines[-1] else [lines[-1], rest]
+    for line in lines:
+        console.print(Line(line, style=style), soft_wrap=True)
 
 
 def _print_lines(console: Console, text: str, style: str, indent: int = 0) -> None:

@@ -150,11 +150,16 @@ def test_long_texts_are_whole(text):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_a_line_with_a_command_is_left_whole(width):
-    text = (
-        f"The job is incomplete: {'8 of its items ended with infra_error, ' * 5} Continue with: lumos resume abcdefgh"
-    )
-    assert text in show([Text(text)], width).splitlines()
+@pytest.mark.parametrize(
+    "copied", ["lumos resume abcdefgh --only refused", "'lumos resume abcdefgh'", "/data/my/model"]
+)
+def test_a_command_and_a_path_stay_in_a_line(width, copied):
+    text = f"The job is incomplete: {'8 of its items ended with infra_error, ' * 5}Continue with: {copied}"
+    lines = show([Text(text)], width).splitlines()
+    assert max(map(len, lines)) <= width and sum(copied in line for line in lines) == 1
+    assert " ".join(lines) == text
+    long = f"{copied} {'--option value ' * 20}".strip()
+    assert show([Text(f"Continue with: {long}"), Text(long)], width).splitlines() == ["Continue with:", long, long]
 
 
 class Terminal(StringIO):

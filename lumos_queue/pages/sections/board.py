@@ -10,7 +10,7 @@ from lumos_queue.reports.board import Board, BoardCell, BoardColumn
 
 HOW = (
     "A score is the mean over all n items, with its 95 % interval. A cell of several jobs is the mean of all their "
-    "items; the items of a task count as one in the interval. Compare two cells with: lumos compare JOB JOB"
+    "items; the items of a task count as one in the interval."
 )
 
 
@@ -21,6 +21,7 @@ def board(table: Board) -> Iterator[Block]:
     yield Table(title, [table.by, *map(_head, table.columns)], rows, HOW, parallel=True)
     if any(column.note for column in table.columns):
         yield Text("Columns of one benchmark are separate if scores in them have different meanings: see their heads.")
+    yield Text("Compare two cells with: lumos compare JOB JOB")
     for job, reason in table.left_out.items():
         yield Text(f"{job} is left out: {reason}")
 

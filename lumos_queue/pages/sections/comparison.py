@@ -25,7 +25,7 @@ from lumos_queue.pages.wording import (
     state_probability,
 )
 from lumos_queue.reports.comparison import Options, compare_jobs
-from lumos_queue.reports.comparison_values import ComparedJob, JobsComparison, PairComparison
+from lumos_queue.reports.comparison_values import ComparedJob, JobsComparison, PairComparison, PairFigures
 from lumos_queue.reports.differences import describe_differences
 
 MAX_LISTED = 20  #: limit of the fixed, and of the broken, tasks of a comparison
@@ -82,14 +82,18 @@ def _conclude(pair: PairComparison, metric: str) -> str:
         distance = f"{abs(100 * figures.difference):.1f} points of {plain(metric)}"
         return f"{pair.b} is {direction} than {pair.a} by {distance} [{low}, {high}] {how}."
     conclusion = f"No difference between {pair.a} and {pair.b} is shown: it may be {low} to {high} points {how}."
+    return conclusion + explain_no_difference(figures)
+
+
+def explain_no_difference(figures: PairFigures) -> str:
+    """Return sentences to append to "no difference is shown", each after a space."""
+    sentences = ""
     if not figures.ci95[0] <= 0 <= figures.ci95[1]:
-        conclusion += (
-            " The interval leaves out 0, but the test is stricter than the interval, above all with few pairs."
-        )
+        sentences = " The interval leaves out 0, but the test is stricter than the interval, above all with few pairs."
     if figures.tasks_for_power:
         tasks = f"{figures.tasks_for_power:,} tasks"
-        conclusion += f" If they differ as much as here, {tasks} would show it in 80 of 100 cases."
-    return conclusion
+        sentences += f" If they differ as much as here, {tasks} would show it in 80 of 100 cases."
+    return sentences
 
 
 def _plot(key: str, compared: JobsComparison) -> Figure:
