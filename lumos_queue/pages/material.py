@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
@@ -14,8 +14,11 @@ from db.queries.outcomes import Throughput, action_errors, count_outcomes, throu
 from db.queue.stored_jobs import StoredJob
 from db.queue.tags import tags_of
 from lumos_queue.pages.labels import JobLabel, label_jobs
-from lumos_queue.papers.published_figures import PublishedFigure, list_published_figures
 from lumos_queue.reports.report import make_report
+from lumos_queue.util.model_loading import import_libraries
+
+if TYPE_CHECKING:
+    from lumos_queue.papers.published_figures import PublishedFigure
 
 MAX_BUCKETS, ALL_BUCKETS = 30, 900  #: number of intervals of the curve of a job, and of the curves of all jobs
 
@@ -91,6 +94,10 @@ def read_material(
                 for job, label in zip(jobs, label_jobs(connection, jobs), strict=True)
             ]
         )
+    # Imported here, because the code of the papers takes longer to import than an overview to read.
+    with import_libraries():
+        from lumos_queue.papers.published_figures import list_published_figures
+
     labels = label_jobs(connection, jobs)
     buckets = max(6, min(MAX_BUCKETS, ALL_BUCKETS // len(jobs)))
     job_materials = [_read_job(connection, job, label, buckets, by) for job, label in zip(jobs, labels, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from db.kinds.job_kinds import JobKind
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
@@ -12,10 +12,12 @@ from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.sections.fields import scores_by_field
 from lumos_queue.pages.sections.rules import tabulate_rules
 from lumos_queue.pages.wording import format_interval, format_metric, format_share, format_whole_metric, plain
-from lumos_queue.papers.published_figures import PublishedFigure
 from lumos_queue.reports.task_choice import remark_on_choice
 from lumos_queue.reports.tool_rules import label_metric
 from lumos_queue.row_origins.origins import STATED_REMARK, RowState
+
+if TYPE_CHECKING:
+    from lumos_queue.papers.published_figures import PublishedFigure
 
 LEGEND = (("mark ours", "these jobs"), ("mark paper", "published"), ("mark baseline", "rules without a model"))
 HOW = (
