@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lumos_queue.settings import Settings, read_settings
+from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     from lumos_queue.api.jobs import JobHandle
@@ -26,7 +27,7 @@ def board(
     >>> lq.board([job])["rows"][0]["cells"][0]["value"]
     0.0
     """
-    from lumos_queue.api.results import read_board
-
+    with import_libraries():
+        from lumos_queue.api.results import read_board
     ids = [job if isinstance(job, str) else job.id for job in jobs]
     return read_board(deployment or read_settings(), ids, where, by)

@@ -11,6 +11,7 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.submission.requests.option import MAX_INTEGER
+from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     from db.engine.connection import Connection
@@ -66,9 +67,10 @@ def compare(
 
 def _print(compared: JobsComparison, max_tasks: int) -> None:
     """Print a comparison, with at most `max_tasks` fixed and broken tasks for each pair of jobs."""
-    from lumos_queue.pages.sections.comparison import comparison
     from lumos_queue.pages.sections.step_pair import step_pair
 
+    with import_libraries():
+        from lumos_queue.pages.sections.comparison import comparison
     output.print_page(*comparison([compared], max_tasks))
     for pair in compared.comparisons:
         for episodes in pair.side_by_side or ():

@@ -15,6 +15,7 @@ from lumos_queue.cli import report_files as files
 from lumos_queue.cli.deployment import open_deployment
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.submission.requests.option import MAX_INTEGER
+from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     from lumos_queue.deployment.deployment import Deployment
@@ -28,11 +29,12 @@ def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = ()
     """
     from db.queries.job_endpoints import load_served_models
     from db.queries.jobs import get_job
-    from lumos_queue.pages.material import read_material
     from lumos_queue.reports.completeness import remark
     from lumos_queue.reports.differences import differences
     from lumos_queue.reports.real_state import real_states
 
+    with import_libraries():
+        from lumos_queue.pages.material import read_material
     with deployment.database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
         differ = differences(rows, load_served_models(connection, [row.id for row in rows]))
@@ -51,21 +53,23 @@ def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = ()
 
 
 def _print(material: Material, whole: bool) -> None:
-    from lumos_queue.pages.compose import list_sections
+    """Print the overview of jobs, and all sections if `whole`; else the scores by fields, if they were requested."""
     from lumos_queue.pages.limits import LEVELS
-    from lumos_queue.pages.sections.fields import scores_by_field
-    from lumos_queue.pages.sections.overview import overview
     from lumos_queue.pages.terminal import print_blocks, print_sections
 
+    with import_libraries():
+        from lumos_queue.pages.sections.fields import scores_by_field
+        from lumos_queue.pages.sections.overview import overview
     console, blocks = output.console(), list(overview(material))
     if whole:
+        with import_libraries():
+            from lumos_queue.pages.compose import list_sections
         print_blocks(console, blocks)
         print_sections(console, list_sections(material, LEVELS[0]))
         return
     print_blocks(console, [*blocks, *(figure for job in material.jobs for figure in scores_by_field(job))])
-    if not output.as_json:
-        names = " ".join(job.id for job in material.jobs)
-        output.say(f"all sections: lumos report {names} --all   a page with charts: --html FILE")
+    names = " ".join(job.id for job in material.jobs)
+    output.say(f"all sections: lumos report {names} --all   a page with charts: --html FILE")
 
 
 def jobs(

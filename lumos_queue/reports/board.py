@@ -7,7 +7,7 @@ one agent that differ in the seed alone share a cell. Nothing is ranked: `lumos 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
@@ -16,6 +16,7 @@ from db.queue.stored_jobs import StoredJob
 from db.queue.tags import tags_of
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.base import version_of
+from lumos_queue.reports.agent_identity import identify_agent
 from lumos_queue.reports.differences import describe_differences, differences
 from lumos_queue.reports.json_values import OPTIONAL
 from lumos_queue.reports.model_names import Model, models_of, name_models
@@ -82,7 +83,7 @@ class _Agent:
     name: str
     formulation: str
     version: int  #: of the formulation's prompts
-    digest: str  #: of the agent's request
+    settings: str  #: reports.agent_identity.identify_agent, or the digest of the stored agent
     models: tuple[tuple[str, Model], ...]  #: by role, with the models that the servers reported
 
 
@@ -91,7 +92,7 @@ def make_board(connection: Connection, jobs: Sequence[StoredJob], by: str = MODE
 
     Raises SpecError for another `by`, and if no job is an evaluation.
     """
-    if by not in (MODEL, FORMULATION) and not by.removeprefix(TAG) != by:
+    if by not in (MODEL, FORMULATION) and (by == TAG or not by.startswith(TAG)):
         raise SpecError(f"--by {by[:40]!r} is unknown: give {MODEL}, {FORMULATION}, or {TAG}KEY with a tag's key.")
     scored_jobs, left_out = [], {}
     for job in sorted(jobs, key=lambda candidate: candidate.created_at):
@@ -109,9 +110,14 @@ def make_board(connection: Connection, jobs: Sequence[StoredJob], by: str = MODE
     for job in scored_jobs:
         columns.setdefault(_column_of(job), []).append(job)
         agent = _Agent(
-            names[job.id], job.formulation, version_of(job.spec), job.agent, tuple(sorted(models[job.id].items()))
+            names[job.id],
+            job.formulation,
+            version_of(job.spec),
+            identify_agent(job),
+            tuple(sorted(models[job.id].items())),
         )
         agents.setdefault(agent, []).append(job)
+    agents = dict(_separate(agents))
     labels = _label_agents(agents, served_models)
     rows = [
         BoardRow(
@@ -133,6 +139,19 @@ def _column_of(job: StoredJob) -> BoardColumn:
         job.items // samples_of(job),
         job.chosen,
     )
+
+
+def _separate(agents: Mapping[_Agent, Sequence[StoredJob]]) -> Iterator[tuple[_Agent, list[StoredJob]]]:
+    """Yield the agents with their jobs. Stored agents that differ in a column, as by --answer-by, are separated."""
+    for agent, jobs in agents.items():
+        stored_agents: dict[BoardColumn, set[str]] = {}
+        for job in jobs:
+            stored_agents.setdefault(_column_of(job), set()).add(job.agent)
+        if all(len(digests) == 1 for digests in stored_agents.values()):
+            yield agent, list(jobs)
+            continue
+        for digest in dict.fromkeys(job.agent for job in jobs):
+            yield replace(agent, settings=digest), [job for job in jobs if job.agent == digest]
 
 
 def _name_jobs(
