@@ -225,3 +225,18 @@ def test_two_jobs_stand_beside_each_other_although_a_row_has_long_texts():
     ]
     shown = show([Table("Jobs", ["", "first", "second"], rows, parallel=True)], 80)
     assert "\n\n" not in shown and "50.0 % [40.0, 60.0]" in shown and "51.0 % [41.0, 61.0]" in shown
+
+
+def test_texts_are_wrapped_before_figures():
+    figure, text = "12345.0 % [10000.0, 20000.0]", "aaaa bbbb cccc dddd eeee"
+    table = Table(
+        "", ["", "score", "remark"], [["ffff gggg hhhh iiii", figure, text]], texts=frozenset({0, 2}), ranks=(0, 0, 0)
+    )
+    lines = show([table], 55).splitlines()
+    assert max(map(len, lines)) <= 55 and any(figure in line for line in lines)
+
+
+def test_the_column_of_a_job_stays_beside_the_labels_in_a_very_narrow_terminal():
+    table = Table("", ["", "job"], [["a label of several words", "a value of several words, and more"]], parallel=True)
+    lines = show([table], 36).splitlines()
+    assert max(map(len, lines)) <= 36 and lines[2].split()[:2] == ["a", "label"] and "value" in lines[2]

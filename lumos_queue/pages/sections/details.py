@@ -109,19 +109,4 @@ def _format_verdicts(figure: Mapping[str, Any]) -> str:
     return f"{figure['count']:,} of {figure['of']:,}: {format_whole_metric(figure)}"
 
 
-def _adopted(report: Mapping[str, Any]) -> Iterator[list[str]]:
-    """Yield what the other job spent on the adopted episodes, which no other figure counts."""
-    if adoption := report.get("adopted"):
-        yield ["adopted episodes", f"{adoption['episodes']:,} of {adoption['of']:,}, from {adoption['from']}"]
-        yield ["model calls of adopted episodes", f"{adoption['calls']:,}"]
-        tokens = adoption["tokens"]
-        yield ["tokens in / out of adopted episodes", f"{tokens['prompt']:,} / {tokens['completion']:,}"]
-
-
-def _calls(report: Mapping[str, Any]) -> Iterator[list[str]]:
-    if check := report.get("calls_as_expected"):
-        counts = f"{check['as_expected']:,} of {check['episodes']:,}"
-        yield ["episodes with the expected number of model calls", counts]
-
-
-_FURTHER = (_calls, _adopted, list_expert_figures, _people, _judge, _roles)
+_FURTHER = (list_expert_figures, _people, _judge, _roles)
