@@ -24,6 +24,8 @@ MIN_VALUE = 24  #: characters to which a cell is wrapped before columns that are
 
 _COPIED = re.compile(r"(?:^|(?<=\s))['\"`(]?(?:lumos [a-z]|/\w)")  #: a command, or a path from the root
 
+_NO_BREAK, _PRIVATE = "\N{NO-BREAK SPACE}", "\ue000"
+
 
 def print_blocks(console: Console, blocks: Sequence[Block], folded: bool = True) -> None:
     """Print texts, tables, and the tables of figures; `folded`: also those that pages fold. Trajectories are left out.
@@ -208,6 +210,9 @@ def _print_row(
 
 
 def _wrap(console: Console, text: str, width: int) -> list[str]:
-    """Return lines of at most `width` cells. A word is broken only if it is longer than a line."""
-    lines = Line(harmless(text)).wrap(console, max(1, width), overflow="fold")
-    return [line.plain.rstrip() for line in lines] or [""]
+    """Return lines of at most `width` cells. A word is broken only if it is longer than a line.
+
+    rich takes a no-break space for the end of a word. A private character, which is in no harmless text, stands for it.
+    """
+    lines = Line(harmless(text).replace(_NO_BREAK, _PRIVATE)).wrap(console, max(1, width), overflow="fold")
+    return [line.plain.replace(_PRIVATE, _NO_BREAK).rstrip() for line in lines] or [""]

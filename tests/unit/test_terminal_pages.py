@@ -240,3 +240,12 @@ def test_the_column_of_a_job_stays_beside_the_labels_in_a_very_narrow_terminal()
     table = Table("", ["", "job"], [["a label of several words", "a value of several words, and more"]], parallel=True)
     lines = show([table], 36).splitlines()
     assert max(map(len, lines)) <= 36 and lines[2].split()[:2] == ["a", "label"] and "value" in lines[2]
+
+
+@pytest.mark.parametrize("width", range(20, 40))
+def test_no_line_breaks_at_a_no_break_space(width):
+    lines = show(
+        [Text("The difference is not shown (p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}0.034; McNemar).")], width
+    ).splitlines()
+    assert max(map(len, lines)) <= width
+    assert sum("p\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}0.034" in line for line in lines) == 1
