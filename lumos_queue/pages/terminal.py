@@ -160,13 +160,15 @@ def _print_table(console: Console, table: Table) -> None:
         text = harmless(row[last]).expandtabs() if last in table.texts and last not in widths else ""
         return text if cell_len(text) <= room and "\n" not in text else ""
 
+    head_tail = tail_of(table.heads)
     if table.title:
         _print_text(console, table.title, "bold")
     if any(table.heads):
-        _print_row(console, table, widths, table.heads, tail_of(table.heads), "bold")
-        console.print(Line("─" * (sum(widths.values()) + GAP * (len(widths) - 1))), soft_wrap=True)
+        _print_row(console, table, widths, table.heads, head_tail, "bold")
+        rule_width = console.width - room - GAP + (GAP + cell_len(head_tail) if head_tail else 0)
+        console.print(Line("─" * rule_width), soft_wrap=True)
     for row in table.rows:
-        tail = tail_of(row) if tail_of(table.heads) else ""
+        tail = tail_of(row) if head_tail else ""
         _print_row(console, table, widths, row, tail, "")
         below = [column for column in range(len(row)) if column not in widths and not (tail and column == last)]
         values = ((table.heads[column], row[column]) for column in below)

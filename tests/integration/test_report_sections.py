@@ -93,6 +93,13 @@ def test_episodes_with_the_expected_number_of_calls_are_counted(database):
     assert any(line.endswith(" 1 of 2") for line in shown) and any("expected calls" in line for line in shown)
 
 
+def test_remarks_on_figures_are_in_the_first_look(database):
+    job = create_scored_job(database, [[1], [0]])
+    scoring = {"at_limit": "wrong", "versions": {}, "remarks": ["the last layer is used"]}
+    shown = lines(overview(read(database, job, remarks=["8 of 9 rows are overlong"], scoring=scoring)))
+    assert {f"{job}: 8 of 9 rows are overlong", f"{job}: the last layer is used"} <= set(shown)
+
+
 WINDOW = {"item": 1, "fit": "a", "step": 20, "loss": 1.5, "dev_loss": 2.25, "tokens": 3000, "seconds": 2.0}
 
 

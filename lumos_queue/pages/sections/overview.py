@@ -253,6 +253,8 @@ def remarks_on(job: JobMaterial) -> Iterator[Text]:
     report = job.report
     if text := remark_on_choice(job.row.parent, job.row.chosen, job.row.benchmark):
         yield Text(f"{job.id}: {text}", warns=True)
+    for text in (*report.get("remarks", ()), *report.get("scoring", {}).get("remarks", ())):
+        yield Text(f"{job.id}: {text}", warns=True)
     if text := remark(report):
         yield Text(f"{job.id} is {text}", warns=True)
     if report["waiting"] == PAUSED_BY_PERSON:
