@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lumos_queue.actions.session import ActionSession, action
+    from lumos_queue.api.board import board
     from lumos_queue.api.convert import convert
     from lumos_queue.api.episodes import Episodes, episodes
     from lumos_queue.api.evaluate import evaluate, infer
     from lumos_queue.api.jobs import JobHandle, get_job, list_jobs
-    from lumos_queue.api.results import Comparison, Report
+    from lumos_queue.api.results import BoardResult, Comparison, Report
     from lumos_queue.api.train import train
     from lumos_queue.benchmarks.base import Benchmark, EpisodeResult
     from lumos_queue.commands import Ask, Do, Note
@@ -52,11 +53,12 @@ if TYPE_CHECKING:
 #: Module to the names that it has.
 _NAMES = {
     "actions.session": ("ActionSession", "action"),
+    "api.board": ("board",),
     "api.convert": ("convert",),
     "api.episodes": ("Episodes", "episodes"),
     "api.evaluate": ("evaluate", "infer"),
     "api.jobs": ("JobHandle", "get_job", "list_jobs"),
-    "api.results": ("Comparison", "Report"),
+    "api.results": ("BoardResult", "Comparison", "Report"),
     "api.train": ("train",),
     "benchmarks.base": ("Benchmark", "EpisodeResult"),
     "commands": ("Ask", "Do", "Note"),
@@ -102,6 +104,7 @@ __all__ = [
     "Ask",
     "BadRow",
     "Benchmark",
+    "BoardResult",
     "Comparison",
     "Completion",
     "Demonstration",
@@ -130,6 +133,7 @@ __all__ = [
     "Task",
     "__version__",
     "action",
+    "board",
     "convert",
     "episodes",
     "evaluate",

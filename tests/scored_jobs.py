@@ -41,16 +41,19 @@ def create_scored_job(
     metric: str = "accuracy",
     limit: int = 0,
     of: int = 1,
+    agent: Agent | None = None,
     **options,
 ) -> str:
     """Create a job on these tasks whose samples have these scores; return its id. The last `owed` items stay pending.
 
-    A further argument is a field of NewJob, or `endpoint`: the address of its models.
+    A further argument is a field of NewJob, or `endpoint`: the address of its models. An `agent` has both.
     """
     rows = tuple(tasks) or tasks_of(len(values))
     samples = len(values[0])
-    agent = Agent({"planner": options.pop("endpoint", "tgi://one:1"), "grounder": "tgi://one:2"}, "maths")
-    job = Evaluate(Infer(rows[0].benchmark, rows[0].dataset, "test", formulation, agent, limit=limit, samples=samples))
+    roles = {"planner": options.pop("endpoint", "tgi://one:1"), "grounder": "tgi://one:2"}
+    stored_agent = agent or Agent(roles, "maths")
+    infer = Infer(rows[0].benchmark, rows[0].dataset, "test", formulation, stored_agent, limit=limit, samples=samples)
+    job = Evaluate(infer)
     new = NewJob(
         kind=kind,
         pool="llm",
@@ -58,7 +61,7 @@ def create_scored_job(
         spec=job.as_json(),
         benchmark=rows[0].benchmark,
         formulation=formulation,
-        agent="",
+        agent=agent.digest if agent else "",
         split="test",
         licence="MIT",
         seed=0,

@@ -19,8 +19,10 @@ from db.queries.trajectories import StoredEpisode, stream_episodes
 from experiments.toolworld.memory_run import count_repeated
 from experiments.toolworld.plan import ToolWorldSweep
 from lumos_queue.benchmarks.toolworld.benchmark import SOLVABLE, UNSOLVABLE
+from lumos_queue.pages.wording import format_difference
 from lumos_queue.records import Action, Completion
 from lumos_queue.reports.comparison import Options, compare_jobs
+from lumos_queue.reports.comparison_values import PairFigures
 from lumos_queue.scoring.clusters import Clusters, bootstrap_interval, sign_flip_p
 from lumos_queue.scoring.paired_tests import holm
 from lumos_queue.scoring.statistics import compute_weighted_interval
@@ -189,19 +191,18 @@ def _differences(plan: ToolWorldSweep, connection: Connection, job_ids: Jobs, na
             if len(played_names) < 2:
                 continue
             jobs = [get_job(connection, job_ids[cell, name, seed]) for name in played_names]
-            comparisons = compare_jobs(connection, jobs, Options(metric=SOLVABLE, common=True))["comparisons"]
+            comparisons = compare_jobs(connection, jobs, Options(metric=SOLVABLE, common=True)).comparisons
             for name, comparison in zip(played_names[1:], comparisons, strict=True):
                 table.add_row(
                     cell,
                     str(seed),
                     played_names[0],
                     name,
-                    _format_difference(comparison),
-                    f"{comparison['p_holm']:.3f}",
+                    _format_difference(comparison.figures),
+                    f"{comparison.p_holm:.3f}",
                 )
     return table
 
 
-def _format_difference(comparison: Mapping[str, Any]) -> str:
-    low, high = comparison["ci95"]
-    return f"{100 * comparison['difference']:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}] of {comparison['pairs']}"
+def _format_difference(figures: PairFigures) -> str:
+    return f"{format_difference(figures.difference, figures.ci95)} of {figures.pairs}"

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from db.engine.lease import Lease
 from db.queries.jobs import get_job
 from lumos_queue.api.connect import open_deployment
 from lumos_queue.api.objects import name_object
+from lumos_queue.pages.blocks import Document
+from lumos_queue.pages.board import compose_board
 from lumos_queue.pages.compose import JobsPage, compose, read_page
 from lumos_queue.pages.fit import write_small
 from lumos_queue.pages.html import render_html
 from lumos_queue.pages.limits import LEVELS
 from lumos_queue.pages.markdown import render_markdown
-from lumos_queue.pages.plain_text import render_plain_text
-from lumos_queue.pages.wording import format_interval
+from lumos_queue.pages.sections.comparison import comparison
+from lumos_queue.pages.terminal import render_blocks, render_plain_text
+from lumos_queue.pages.wording import format_difference
+from lumos_queue.reports.board import make_board
 from lumos_queue.reports.comparison import Options, compare_jobs
+from lumos_queue.reports.comparison_values import JobsComparison
+from lumos_queue.reports.job_list import find_jobs
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.review.scorers.registry import SCORERS
 from lumos_queue.review.scoring import ScoringOutcome, score_job
 from lumos_queue.settings import Settings
+from lumos_queue.submission.filters import read_job_where
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.new_file import write_new
 
@@ -29,21 +38,20 @@ HEIGHT = 600  #: of a page in a notebook, in pixels
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class JobsResult:
+class PageResult:
     """Figures of jobs at the moment at which they were read."""
 
     values: dict[str, Any]  #: as the command prints it with --json
-    _page: JobsPage
 
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
     def to_markdown(self) -> str:
-        return render_markdown(compose(self._page, LEVELS[0]))
+        raise NotImplementedError
 
     def to_html(self) -> str:
         """Return a page without scripts that loads no other files, as `lumos report --html` writes it."""
-        return write_small(self._page, render_html).decode()
+        raise NotImplementedError
 
     def write(self, path: str | Path) -> Path:
         """Write the page as Markdown if the path ends in .md, else as HTML. Raises SpecError if the file exists."""
@@ -56,6 +64,45 @@ class JobsResult:
         # A frame, because the page has a strict policy, and styles that must not affect the notebook.
         page = escape(self.to_html(), quote=True)
         return f'<iframe sandbox srcdoc="{page}" style="border:0;width:100%;height:{HEIGHT}px"></iframe>'
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class JobsResult(PageResult):
+    """Figures of jobs whose page is made smaller if it would be a large file."""
+
+    _page: JobsPage
+
+    def to_markdown(self) -> str:
+        return render_markdown(compose(self._page, LEVELS[0]))
+
+    def to_html(self) -> str:
+        return write_small(self._page, render_html).decode()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BoardResult(PageResult):
+    """Models and benchmarks in one table: `board["rows"]`, `board["columns"]`. A notebook shows it as a page.
+
+    >>> import lumos_queue as lq
+    >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=20).wait()
+    >>> board = lq.board([job])
+    >>> board["rows"][0]["cells"][0]["n"], board["columns"][0]["benchmark"]
+    (20, 'wordmath')
+    """
+
+    _document: Document
+
+    def to_markdown(self) -> str:
+        return render_markdown(self._document)
+
+    def to_html(self) -> str:
+        return render_html(self._document)
+
+    def __str__(self) -> str:
+        return render_blocks(self._document.lead).rstrip()
+
+    def __repr__(self) -> str:
+        return f"<Board by {self.values['by']}: {len(self.values['rows'])} × {len(self.values['columns'])}>"
 
 
 class Report(JobsResult):
@@ -80,6 +127,7 @@ class Report(JobsResult):
         return f"<Report of {values['job']}: {values['state']}, {summary}>"
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class Comparison(JobsResult):
     """Jobs that are compared task by task: `comparison["comparisons"][0]` has difference, ci95, p, fixed and broken.
 
@@ -92,19 +140,17 @@ class Comparison(JobsResult):
     2
     """
 
+    _compared: JobsComparison
+
     def __str__(self) -> str:
-        lines = []
-        for job, row in zip(self.values["jobs"][1:], self.values["comparisons"], strict=True):
-            interval = format_interval(*row["ci95"])
-            lines.append(
-                f"{job['job']} - {self.values['baseline']}, {self.values['metric']}: {100 * row['difference']:+.1f} "
-                f"{interval} points, p = {row['p']:.2g}, {row['fixed']} fixed, {row['broken']} broken, "
-                f"{row['pairs']} pairs"
-            )
-        return "\n".join([*lines, *self.values["notes"]])
+        return render_blocks(list(comparison([self._compared], max_tasks=0))).rstrip()
 
     def __repr__(self) -> str:
-        return f"<Comparison {str(self).splitlines()[0]}>"
+        pairs = "; ".join(
+            f"{pair.b} − {pair.a}: {format_difference(pair.figures.difference, pair.figures.ci95)} points"
+            for pair in self._compared.comparisons
+        )
+        return f"<Comparison by {self._compared.metric}: {pairs}>"
 
 
 def read_report(deployment: Settings, jobs: Sequence[str], by: Sequence[str] = ()) -> Report:
@@ -123,8 +169,22 @@ def read_comparison(
     """
     with open_deployment(deployment) as database, database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
-        comparison = compare_jobs(connection, rows, Options(metric, common, by=by))
-        return Comparison(comparison, read_page(connection, rows, by=by))
+        compared = compare_jobs(connection, rows, Options(metric, common, by=by))
+        page = replace(read_page(connection, rows, by=by), compared=[compared])
+        return Comparison(as_json(compared), page, compared)
+
+
+def read_board(deployment: Settings, jobs: Sequence[str], where: str, by: str) -> BoardResult:
+    """Return the table of these jobs, or of the evaluations that meet a filter of jobs. Raises SpecError."""
+    with open_deployment(deployment) as database:
+        names = list(jobs)
+        if not names:
+            condition = read_job_where(database, f"kind=evaluate {where}".strip())
+            with database.engine.connect() as connection:
+                names = find_jobs(connection, condition, Lease(deployment.lease_seconds))
+        with database.engine.connect() as connection:
+            table = make_board(connection, [get_job(connection, name) for name in names], by)
+            return BoardResult(as_json(table), compose_board(connection, table))
 
 
 def add_scores(deployment: Settings, job: str, scorer: Any) -> ScoringOutcome:

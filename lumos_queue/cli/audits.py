@@ -55,8 +55,8 @@ def draw(
     from collections import Counter
 
     from db.review.audits import sample_audit
-    from lumos_queue.cli.audit_tables import print_draw
     from lumos_queue.deployment.database import database
+    from lumos_queue.pages.sections.audit import draw as draw_blocks
     from lumos_queue.scoring.annotation_strata import read_stratum_keys
     from lumos_queue.scoring.sampling import AuditKind
     from lumos_queue.settings import read_settings
@@ -83,7 +83,7 @@ def draw(
         "by": [] if runs else list(keys),
         "strata": strata,
     }
-    output.result(summary, print_draw)
+    output.result(summary, lambda value: output.print_page(*draw_blocks(value)))
 
 
 def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
@@ -94,7 +94,7 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     """
     from db.queries.episode_names import trajectory_of
     from db.review.audits import get_audit, next_of, samples_of
-    from lumos_queue.cli.audit_tables import print_next
+    from lumos_queue.cli.audit_labels import print_next
     from lumos_queue.deployment.database import database
     from lumos_queue.reports.trajectory import trajectory_as_json
     from lumos_queue.review.suggestions import without_suggestions
@@ -145,7 +145,7 @@ def label(
     from db.queries.step_locations import StepLocator
     from db.review.audits import get_audit, samples_of
     from db.review.labels import NewLabel, add_labels, check, check_fault, new_labels
-    from lumos_queue.cli.audit_tables import print_progress
+    from lumos_queue.cli.audit_labels import print_progress
     from lumos_queue.deployment.database import database
     from lumos_queue.errors import SpecError
     from lumos_queue.review.label_files import places_text, read_labels
@@ -198,9 +198,9 @@ def report(
     the agreement of the metric with people. Both have the agreement of the labellers.
     """
     from db.review.audits import get_audit, samples_of
-    from lumos_queue.cli.audit_tables import print_report
     from lumos_queue.deployment.database import database
     from lumos_queue.errors import unknown
+    from lumos_queue.pages.sections.audit import audit as audit_blocks
     from lumos_queue.reports.audit import make_audit_report
     from lumos_queue.settings import read_settings
 
@@ -210,7 +210,7 @@ def report(
     audit_report = make_audit_report(audit, samples, who)
     if who and who not in audit_report["labellers"]:
         raise unknown("labeller", who, audit_report["labellers"])
-    output.result(audit_report, print_report)
+    output.result(audit_report, lambda value: output.print_page(*audit_blocks(value)))
 
 
 def export(

@@ -134,6 +134,7 @@ HEADINGS: Mapping[str, Mapping[str, Command | Group]] = {
         "watch": Command("watch:watch", "watch k3f9a2cd"),
         "report": Command("jobs:report", "report k3f9a2cd m7c2d1ef --html report.html"),
         "compare": Command("compare:compare", "compare k3f9a2cd m7c2d1ef"),
+        "board": Command("board:board", "board --where 'tag.team=maths'"),
         "episodes": Command("episodes:episodes", "episodes k3f9a2cd --where 'score<1 subgoals<=4'"),
         "show": Command("jobs:show", "show k3f9a2cd-17 --prompts"),
         "papers": Command("papers:papers", "papers 1b/LUMOS-I/gsm8k"),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.submission.requests.option import MAX_INTEGER
+from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     from db.engine.connection import Connection
+    from lumos_queue.reports.comparison import Options
+    from lumos_queue.reports.comparison_values import JobsComparison
 
 
 def compare(
@@ -41,11 +45,11 @@ def compare(
     Shows the tasks that a change fixed and broke, the difference with its interval and p-value, and costs per right
     answer. For two episodes, shows their steps side by side.
     """
-    from lumos_queue.cli.comparison_tables import print_comparison
-    from lumos_queue.cli.step_tables import print_step_pair
     from lumos_queue.deployment.database import database
     from lumos_queue.errors import SpecError
+    from lumos_queue.pages.sections.step_pair import step_pair
     from lumos_queue.reports.comparison import Options
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.reports.step_pairs import pair_episodes
     from lumos_queue.settings import read_settings
 
@@ -53,11 +57,25 @@ def compare(
         if len(jobs) == 2 and all("-" in name for name in jobs):
             if by:
                 raise SpecError("--by is for jobs: leave it out to compare two episodes.")
-            output.result(pair_episodes(connection, jobs), print_step_pair)
+            pair = pair_episodes(connection, jobs)
+            output.result(pair, lambda _: output.print_page(*step_pair(pair)))
             return
         options = Options(metric, common, max(max_tasks, show), _prices(price_prompt, price_completion), by)
-        report = _compare_jobs(connection, jobs, options, show)
-    output.result(report, lambda value: print_comparison(value, max_tasks))
+        compared = _compare_jobs(connection, jobs, options, show)
+    output.result(as_json(compared), lambda _: _print(compared, max_tasks))
+
+
+def _print(compared: JobsComparison, max_tasks: int) -> None:
+    """Print a comparison, with at most `max_tasks` fixed and broken tasks for each pair of jobs."""
+    from lumos_queue.pages.sections.step_pair import step_pair
+
+    with import_libraries():
+        from lumos_queue.pages.sections.comparison import comparison
+    output.print_page(*comparison([compared], max_tasks))
+    for pair in compared.comparisons:
+        for episodes in pair.side_by_side or ():
+            output.show("")
+            output.print_page(*step_pair(episodes))
 
 
 def _prices(prompt: float | None, completion: float | None) -> tuple[float, float] | None:
@@ -75,14 +93,17 @@ def _prices(prompt: float | None, completion: float | None) -> tuple[float, floa
     return prompt, completion
 
 
-def _compare_jobs(connection: Connection, names: Sequence[str], options: Any, show: int) -> dict[str, Any]:
+def _compare_jobs(connection: Connection, names: Sequence[str], options: Options, show: int) -> JobsComparison:
     from db.queries.jobs import get_job
     from lumos_queue.reports.comparison import compare_jobs
     from lumos_queue.reports.step_pairs import pair_episodes
 
-    report = compare_jobs(connection, [get_job(connection, name) for name in names], options)
-    if show:
-        for comparison in report["comparisons"]:
-            pairs = [*comparison["fixed_pairs"][:show], *comparison["broken_pairs"][:show]]
-            comparison["side_by_side"] = [pair_episodes(connection, (pair["a"], pair["b"])) for pair in pairs]
-    return report
+    compared = compare_jobs(connection, [get_job(connection, name) for name in names], options)
+    if not show:
+        return compared
+    comparisons = []
+    for pair in compared.comparisons:
+        changed_tasks = [*pair.fixed_pairs[:show], *pair.broken_pairs[:show]]
+        episodes = [pair_episodes(connection, (task.a, task.b)) for task in changed_tasks]
+        comparisons.append(replace(pair, side_by_side=episodes))
+    return replace(compared, comparisons=comparisons)

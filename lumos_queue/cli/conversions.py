@@ -75,8 +75,8 @@ def _convert_waiting(deployment: Deployment, request: ConversionRequest, options
 def _recheck(request: ConversionRequest) -> None:
     """Print which accepted episodes of a job the present rules would reject or write differently."""
     from db.queries.jobs import get_job
-    from lumos_queue.cli.recheck_tables import print_recheck
     from lumos_queue.deployment.database import database
+    from lumos_queue.pages.sections.recheck import recheck as recheck_blocks
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.recheck import check_recheck, recheck_conversion
 
@@ -85,7 +85,7 @@ def _recheck(request: ConversionRequest) -> None:
         with job_database.engine.connect() as connection:
             row = get_job(connection, request.recheck)
         report = recheck_conversion(job_database, row)
-    output.result(report, lambda value: print_recheck(output.console(), value))
+    output.result(report, lambda value: output.print_page(*recheck_blocks(value)))
 
 
 def budget(

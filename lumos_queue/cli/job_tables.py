@@ -10,7 +10,6 @@ from rich.table import Table
 
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
-from lumos_queue.cli.report_tables import format_versions
 from lumos_queue.endpoints.base import Sampling
 from lumos_queue.reports.agent_requests import describe_requests
 from lumos_queue.reports.completeness import stop_reason
@@ -59,7 +58,7 @@ def print_job(job: dict[str, Any]) -> None:
     for plugin in job["plugins"] or ():
         grid.add_row("[dim]plug-in[/]", escape(f"{plugin['name']} ({plugin['group']})  {Plugin.from_json(plugin)}"))
     if len(job["code_versions"]) > 1:
-        grid.add_row("[dim]episodes by code[/]", format_versions(job["code_versions"], "code_version"))
+        grid.add_row("[dim]episodes by code[/]", _format_versions(job["code_versions"]))
     for endpoint in job["endpoints"]:
         text = ", ".join(
             f"{key.replace('_', ' ')} {_shorten(str(value))}" for key, value in endpoint["identity"].items()
@@ -70,6 +69,11 @@ def print_job(job: dict[str, Any]) -> None:
     for problem in job["problems"]:
         grid.add_row("[dim]failing[/]", escape(f"{problem['items']} items: {problem['problem']}"))
     console.print(grid)
+
+
+def _format_versions(versions: list[dict[str, Any]]) -> str:
+    """Return each version of the code with its number of episodes."""
+    return "\n".join(escape(f"{version['code_version']}: {version['episodes']:,}") for version in versions)
 
 
 def _shorten(text: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,32 +15,61 @@ from lumos_queue.cli import report_files as files
 from lumos_queue.cli.deployment import open_deployment
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.submission.requests.option import MAX_INTEGER
+from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     from lumos_queue.deployment.deployment import Deployment
+    from lumos_queue.pages.material import Material
 
 
-def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = ()) -> Exit:
-    """Print the reports of jobs, with scores by fields `by`. Return INCOMPLETE if a job ended incomplete, else FINE."""
+def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = (), whole: bool = False) -> Exit:
+    """Print the reports of jobs, with scores by fields `by`; `whole`: with all sections.
+
+    Return INCOMPLETE if a job ended incomplete, else FINE.
+    """
     from db.queries.job_endpoints import load_served_models
     from db.queries.jobs import get_job
-    from lumos_queue.cli.report_tables import print_reports
     from lumos_queue.reports.completeness import remark
     from lumos_queue.reports.differences import differences
     from lumos_queue.reports.real_state import real_states
-    from lumos_queue.reports.report import make_report
 
+    with import_libraries():
+        from lumos_queue.pages.material import read_material
     with deployment.database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
         differ = differences(rows, load_served_models(connection, [row.id for row in rows]))
         states = real_states(connection, rows, deployment.lease)
-        reports = [
-            make_report(connection, row, by)
-            | {"name": row.name, "differs": difference, "real_state": str(states[row.id].state)}
-            for row, difference in zip(rows, differ, strict=True)
-        ]
-    output.result(reports[0] if len(reports) == 1 else {"reports": reports}, lambda _: print_reports(reports))
+        material = read_material(connection, rows, by=by, overview=not whole)
+    reports = [
+        {**job.report, "name": job.row.name, "differs": difference, "real_state": str(states[job.id].state)}
+        for job, difference in zip(material.jobs, differ, strict=True)
+    ]
+    described_jobs = [replace(job, report=report) for job, report in zip(material.jobs, reports, strict=True)]
+    output.result(
+        reports[0] if len(reports) == 1 else {"reports": reports},
+        lambda _: _print(replace(material, jobs=described_jobs), whole),
+    )
     return Exit.INCOMPLETE if any(map(remark, reports)) else Exit.FINE
+
+
+def _print(material: Material, whole: bool) -> None:
+    """Print the overview of jobs, and all sections if `whole`; else the scores by fields, if they were requested."""
+    from lumos_queue.pages.limits import LEVELS
+    from lumos_queue.pages.terminal import print_blocks, print_sections
+
+    with import_libraries():
+        from lumos_queue.pages.sections.fields import scores_by_field
+        from lumos_queue.pages.sections.overview import overview
+    console, blocks = output.console(), list(overview(material))
+    if whole:
+        with import_libraries():
+            from lumos_queue.pages.compose import list_sections
+        print_blocks(console, blocks)
+        print_sections(console, list_sections(material, LEVELS[0]))
+        return
+    print_blocks(console, [*blocks, *(figure for job in material.jobs for figure in scores_by_field(job))])
+    names = " ".join(job.id for job in material.jobs)
+    output.say(f"all sections: lumos report {names} --all   a page with charts: --html FILE")
 
 
 def jobs(
@@ -128,6 +158,7 @@ def report(
     ] = None,
     where: opt.JobWhere = "",
     by: opt.By = [],
+    whole: Annotated[bool, typer.Option("--all", help="Print all sections, as --html writes them.")] = False,
     html: files.Html = None,
     md: files.Markdown = None,
     price_prompt: files.PricePrompt = None,
@@ -149,7 +180,7 @@ def report(
         raise SpecError("No job is chosen: name one, lumos report JOB, or give --where. List them with: lumos jobs")
     if html is None and md is None:
         files.require_no_prices(prices)
-        raise typer.Exit(show_reports(deployment, names, by))
+        raise typer.Exit(show_reports(deployment, names, by, whole))
     raise typer.Exit(files.write_reports(deployment.settings, names, html, md, prices, by))
 
 

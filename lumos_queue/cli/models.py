@@ -22,13 +22,13 @@ _FIELDS = ("name", "kind", "digest", "bytes", "base", "builds", "job", "path", "
 def models_list(json: opt.Json = False) -> None:
     """List the models, the newest first."""
     from db.queue.training_steps import list_models
-    from lumos_queue.cli.model_tables import print_models
     from lumos_queue.deployment.database import database
+    from lumos_queue.pages.sections.models import tabulate_models
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as job_database, job_database.engine.connect() as connection:
         models = [_as_json(row) for row in list_models(connection)]
-    output.result({"models": models}, lambda value: print_models(value["models"]))
+    output.result({"models": models}, lambda _: output.print_page(tabulate_models(models)))
 
 
 def models_show(model: Model, json: opt.Json = False) -> None:
@@ -37,9 +37,9 @@ def models_show(model: Model, json: opt.Json = False) -> None:
     Shows its sources, the curve of its loss, and whether its files are unchanged.
     """
     from db.queue.training_steps import find_models, list_models, summarize_fits
-    from lumos_queue.cli.model_tables import print_model
     from lumos_queue.deployment.database import database
     from lumos_queue.models.file_states import state_of_files
+    from lumos_queue.pages.sections.models import tabulate_model
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as job_database, job_database.engine.connect() as connection:
@@ -52,7 +52,7 @@ def models_show(model: Model, json: opt.Json = False) -> None:
             "start_of": [candidate.name for candidate in models if candidate.base == row.digest],
             "fits": summarize_fits(connection, row.job) if row.job else [],
         }
-    output.result(summary, print_model)
+    output.result(summary, lambda _: output.print_page(tabulate_model(summary)))
 
 
 def models_rm(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -13,6 +14,8 @@ from lumos_queue.util.display import harmless, json_line, one_line
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
     from rich.segment import Segment
+
+    from lumos_queue.pages.blocks import Block
 
 #: Whether the command was called with --json. It is set once, when the command starts.
 as_json = False
@@ -52,6 +55,13 @@ def result(value: dict[str, Any], render: Callable[[dict[str, Any]], object]) ->
         render(value)
 
 
+def print_page(*blocks: Block) -> None:
+    """Print the command's result for people: the blocks of a page (lumos_queue/pages/blocks.py)."""
+    from lumos_queue.pages.terminal import print_blocks
+
+    print_blocks(console(), blocks)
+
+
 def fail(problem: str) -> int:
     """Report an error in one line. Return the exit code 2."""
     line = " ".join(problem.split())
@@ -62,7 +72,7 @@ def fail(problem: str) -> int:
 
 
 def console(stderr: bool = False) -> Console:
-    """Return a console for tables and progress bars."""
+    """Return a console for tables and progress bars. With NO_COLOR, texts have no codes for colours or bold text."""
     from rich.console import Console
     from rich.segment import Segment
 
@@ -73,7 +83,8 @@ def console(stderr: bool = False) -> Console:
             for segment in super().render(renderable, options):
                 yield segment if segment.control else Segment(harmless(segment.text), segment.style)
 
-    return SafeConsole(stderr=stderr, highlight=False, emoji=False)
+    colours = None if os.environ.get("NO_COLOR") else "auto"
+    return SafeConsole(stderr=stderr, highlight=False, emoji=False, color_system=colours)
 
 
 def escape(text: str) -> str:

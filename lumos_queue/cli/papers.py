@@ -51,14 +51,14 @@ def papers(
     Shows each published figure, the figure of a stored evaluation, and the requirements for running the row here.
     """
     with import_libraries():
-        from lumos_queue.cli.paper_tables import print_tables
+        from lumos_queue.pages.sections.papers import papers as paper_blocks
     from lumos_queue.cli.deployment import open_deployment
 
     deployment = open_deployment()
     settings = deployment.settings
     if not run:
         tables = _read_tables(settings, selection)
-        return output.result({"tables": tables}, lambda _: print_tables(tables))
+        return output.result({"tables": tables}, lambda _: output.print_page(*paper_blocks(tables)))
     from lumos_queue.cli.data_offer import with_data
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.papers.evaluation_options import check_rows, find_row, make_request

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +14,7 @@ from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
+    from lumos_queue.pages.blocks import Document
     from lumos_queue.pages.material import Prices
     from lumos_queue.settings import Settings
 
@@ -43,31 +44,50 @@ def write_reports(
     Return INCOMPLETE if a job ended incomplete, else FINE. Raises SpecError for a file that exists or is not writable.
     """
     from db.queries.jobs import get_job
-    from lumos_queue.errors import SpecError
 
     with import_libraries():
         from lumos_queue.pages.compose import read_page
         from lumos_queue.pages.fit import write_small
     from lumos_queue.deployment.database import database
-    from lumos_queue.pages.html import render_html
-    from lumos_queue.pages.markdown import render_markdown
     from lumos_queue.reports.completeness import remark
-    from lumos_queue.util.launch_folder import from_launch
-    from lumos_queue.util.new_file import require_new, write_new
 
-    formats = [(html, render_html, "html"), (md, render_markdown, "md")]
-    paths = [(from_launch(path), render, name) for path, render, name in formats if path is not None]
-    for path, _, _ in paths:
-        require_new(path)
-    if len({os.path.normpath(path.absolute()) for path, _, _ in paths}) < len(paths):
-        raise SpecError(f"--html and --md both name '{html}': give each its own file.")
+    check_files(html, md)
     with database(settings) as job_database, job_database.engine.connect() as connection:
         page = read_page(connection, [get_job(connection, job) for job in jobs], prices, by)
-    summary: dict[str, Any] = {"jobs": [job.id for job in page.material.jobs]}
-    for path, render, name in paths:
-        summary[name] = {"file": str(path), "bytes": write_new(path, write_small(page, render))}
-    output.result(summary, _print_files)
+    write_files(html, md, lambda render: write_small(page, render), {"jobs": [job.id for job in page.material.jobs]})
     return Exit.INCOMPLETE if any(remark(job.report) for job in page.material.jobs) else Exit.FINE
+
+
+def check_files(html: Path | None, md: Path | None) -> None:
+    """Raise SpecError for a file that exists or is not writable, and for one file for both formats."""
+    from lumos_queue.errors import SpecError
+    from lumos_queue.util.launch_folder import from_launch
+    from lumos_queue.util.new_file import require_new
+
+    paths = [from_launch(path) for path in (html, md) if path is not None]
+    for path in paths:
+        require_new(path)
+    if len({os.path.normpath(path.absolute()) for path in paths}) < len(paths):
+        raise SpecError(f"--html and --md both name '{html}': give each its own file.")
+
+
+def write_files(
+    html: Path | None,
+    md: Path | None,
+    write: Callable[[Callable[[Document], str]], bytes],
+    summary: dict[str, Any],
+) -> None:
+    """Write a page to new files by `write`, which takes the renderer of a format; print `summary` and the paths."""
+    from lumos_queue.pages.html import render_html
+    from lumos_queue.pages.markdown import render_markdown
+    from lumos_queue.util.launch_folder import from_launch
+    from lumos_queue.util.new_file import write_new
+
+    for path, render, name in ((html, render_html, "html"), (md, render_markdown, "md")):
+        if path is not None:
+            target = from_launch(path)
+            summary[name] = {"file": str(target), "bytes": write_new(target, write(render))}
+    output.result(summary, _print_files)
 
 
 def prices_of(prompt: float | None, completion: float | None) -> Prices | None:

@@ -11,7 +11,6 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.request_command import takes_request
 from lumos_queue.cli.submit_command import takes_submit_options
-from lumos_queue.records import Role
 from lumos_queue.submission.requests.continuation import (
     BlameRequest,
     ContinuationRequest,
@@ -73,13 +72,14 @@ def rollouts_report(
     """
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.deployment.database import database
+    from lumos_queue.pages.sections.faults import subgoal_labels
     from lumos_queue.rollouts.report import report_rollouts
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as job_database, new_lines(out) as write:
         report = report_rollouts(job_database, job, threshold, write, allow_test)
     _warn(report)
-    output.result(report, _print_labels)
+    output.result(report, lambda value: output.print_page(*subgoal_labels(value)))
 
 
 @takes_request(BlameRequest)
@@ -119,13 +119,14 @@ def blame_report(
     """
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.deployment.database import database
+    from lumos_queue.pages.sections.faults import module_faults
     from lumos_queue.rollouts.blame_report import report_blame
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as job_database, new_lines(pairs) as write_pair, new_lines(labels) as write_labels:
         report = report_blame(job_database, jobs, threshold, write_pair, write_labels, allow_test)
     _warn(report)
-    output.result(report, _print_faults)
+    output.result(report, lambda value: output.print_page(*module_faults(value)))
 
 
 @takes_request(RegroundRequest)
@@ -181,29 +182,3 @@ def _warn(report: dict[str, Any]) -> None:
         )
     if report["warning"]:
         output.say(report["warning"])
-
-
-def _print_labels(report: dict[str, Any]) -> None:
-    output.show(
-        f"{report['episodes']} episodes, {report['subgoals']} subgoals; of {report['rollouts']} rollouts "
-        f"{report['ended']} have ended, {report['right']} are right"
-    )
-    _print_shares(report["labels"], report["subgoals"])
-    output.show(f"{report['rows']} rows with all labels known" + _format_missing(report))
-
-
-def _print_faults(report: dict[str, Any]) -> None:
-    output.show(f"{report['episodes']} failed episodes; at fault:")
-    _print_shares(report["faults"], report["episodes"])
-    pairs = report["pairs"]
-    counts = f"{pairs[Role.PLANNER]} of the planner, {pairs[Role.GROUNDER]} of the grounder"
-    output.show(f"preference pairs: {counts}" + _format_missing(report))
-
-
-def _print_shares(counts: dict[str, int], whole: int) -> None:
-    for name, count in counts.items():
-        output.show(f"  {name:<18} {count:>7}  {100 * count / whole:5.1f} %")
-
-
-def _format_missing(report: dict[str, Any]) -> str:
-    return f"; {report['gone']} episodes are no longer in the database" if report["gone"] else ""

@@ -35,7 +35,8 @@ def train_sweep(
     Exit code 3: some model could not be trained or evaluated.
     """
     from lumos_queue.cli.deployment import open_deployment
-    from lumos_queue.cli.sweep_tables import print_sweep
+    from lumos_queue.pages.blocks import Text
+    from lumos_queue.pages.sections.sweep import sweep as sweep_blocks
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.sweeps.carry_out import carry_out
     from lumos_queue.sweeps.plan import read_plan
@@ -53,7 +54,8 @@ def train_sweep(
         report = report_sweep(connection, plan, fits, sizes)
     (folder / RESULT).write_text(json_module.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write_plot(report, folder / PLOT)
-    output.result(report | {"files": [str(folder / RESULT), str(folder / PLOT)]}, print_sweep)
+    files = [str(folder / RESULT), str(folder / PLOT)]
+    output.result(report | {"files": files}, lambda _: output.print_page(*sweep_blocks(report), *map(Text, files)))
     raise typer.Exit(Exit.FINE if report["complete"] else Exit.INCOMPLETE)
 
 

@@ -26,6 +26,10 @@ class Table:
     note: str = ""
     texts: frozenset[int] = frozenset({0})  #: indexes of columns of text, aligned left; other columns are numbers
     folded: bool = False
+    #: For each column, when it leaves a narrow table: the highest first, 0 never. Default: the last column first.
+    ranks: Sequence[int] = ()
+    #: Whether the columns after the first are alike, such as jobs: a narrow terminal shows them in several tables.
+    parallel: bool = False
 
 
 @dataclass(frozen=True, slots=True)

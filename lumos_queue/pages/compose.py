@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from db.engine.connection import Connection, clock
 from db.queue.stored_jobs import StoredJob
-from lumos_queue.pages.blocks import Block, Document, Section
+from lumos_queue.pages.blocks import Document, Section
 from lumos_queue.pages.limits import LEVELS, PageLimits
 from lumos_queue.pages.material import Material, Prices, read_material
-from lumos_queue.pages.sections.comparison import Found, comparison, read_comparisons
+from lumos_queue.pages.sections.comparison import comparison, read_comparisons
 from lumos_queue.pages.sections.conversion import conversion
 from lumos_queue.pages.sections.costs import costs
 from lumos_queue.pages.sections.details import details
@@ -22,6 +22,7 @@ from lumos_queue.pages.sections.summary import summary, title_of
 from lumos_queue.pages.sections.times import rates, times
 from lumos_queue.pages.sections.training import fits_and_models
 from lumos_queue.pages.wording import format_time
+from lumos_queue.reports.comparison_values import JobsComparison
 from lumos_queue.util.version import code_version
 
 
@@ -30,7 +31,7 @@ class JobsPage:
     """The data of a page on jobs. The page can be composed from it several times, with smaller and smaller limits."""
 
     material: Material
-    compared: Sequence[Found | str]
+    compared: Sequence[JobsComparison | str]
     failures: Sequence[ReadFailure]
     made: str
 
@@ -51,18 +52,15 @@ def read_page(
 def compose(jobs_page: JobsPage, limits: PageLimits) -> Document:
     """Return the page as a document, with texts truncated to the limits."""
     material = jobs_page.material
+    first, *further, last = list_sections(material, limits)
+    compared = comparison(jobs_page.compared, limits.rows // 20, limits.text // 8)
+    chosen_failures = failures(material, jobs_page.failures, limits)
     sections = [
-        _section("scores", "Scores", scores(material)),
-        _section("comparison", "Comparison", comparison(jobs_page.compared, limits)),
-        _section("conversion", "Conversion", conversion(material, limits)),
-        _section("details", "Samples, tools and people", details(material)),
-        _section("training", "Training", fits_and_models(material, limits)),
-        _section("outcomes", "How episodes ended", endings(material, limits)),
-        _section("time", "Time", times(material)),
-        _section("throughput", "Throughput", rates(material, limits)),
-        _section("tokens", "Tokens and price", costs(material)),
-        _section("failures", "Instructive failures", failures(material, jobs_page.failures, limits)),
-        _section("provenance", "Provenance", provenance(material, limits)),
+        first,
+        Section("comparison", "Comparison", list(compared)),
+        *further,
+        Section("failures", "Instructive failures", list(chosen_failures)),
+        last,
     ]
     return Document(
         title=title_of(material),
@@ -73,8 +71,19 @@ def compose(jobs_page: JobsPage, limits: PageLimits) -> Document:
     )
 
 
-def _section(key: str, title: str, blocks: Iterable[Block]) -> Section:
-    return Section(key, title, list(blocks))
+def list_sections(material: Material, limits: PageLimits) -> list[Section]:
+    """Return the sections that need no comparison of jobs and no trajectories: scores first, provenance last."""
+    return [
+        Section("scores", "Scores", list(scores(material))),
+        Section("conversion", "Conversion", list(conversion(material, limits))),
+        Section("details", "Samples, tools and people", list(details(material))),
+        Section("training", "Training", list(fits_and_models(material, limits))),
+        Section("outcomes", "How episodes ended", list(endings(material, limits))),
+        Section("time", "Time", list(times(material))),
+        Section("throughput", "Throughput", list(rates(material, limits))),
+        Section("tokens", "Tokens and price", list(costs(material))),
+        Section("provenance", "Provenance", list(provenance(material, limits))),
+    ]
 
 
 def _describe_limits(limits: PageLimits) -> list[str]:

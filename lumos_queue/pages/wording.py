@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+MISSING = "–"  #: in the cell of a value that does not exist
+
 
 def format_share(value: float) -> str:
     """Format a share as `37.5 %`. A value that is not finite is written as it is."""
@@ -51,6 +53,19 @@ def format_seconds(seconds: float) -> str:
     return f"{seconds // 3600:,.0f} h {seconds % 3600 // 60:02.0f} min"
 
 
+def format_bytes(size: int) -> str:
+    """Format a size as `812 bytes`, `3.4 kB`, `23.1 MB` or `1.2 GB`."""
+    for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if size >= limit:
+            return f"{size / limit:,.1f} {unit}"
+    return plural(size, "byte")
+
+
+def format_loss(loss: object) -> str:
+    """Format a loss with two digits. A loss that is infinite or not a number is stored without a number."""
+    return f"{loss:.2f}" if isinstance(loss, int | float) else "not a number"
+
+
 def format_rate(rate: float) -> str:
     """Format a rate with three digits: `10.6`, `0.0128`, `1,230`."""
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
@@ -89,9 +104,20 @@ def format_points(difference: float) -> str:
     return f"{round(100 * difference, 1) + 0.0:+.1f}"
 
 
+def format_difference(difference: float, interval: tuple[float, float]) -> str:
+    """Format a difference of shares and its interval in points as `+11.3 [+4.5, +18.1]`."""
+    low, high = map(format_points, interval)
+    return f"{format_points(difference)} [{low}, {high}]"
+
+
 def format_probability(p: float) -> str:
     """Format a p-value with two significant digits, and a value below 0.0001 as `< 0.0001`."""
-    return "< 0.0001" if p < 0.0001 else f"= {p:.2g}" if p < 0.1 else f"= {p:.2f}"
+    return "< 0.0001" if p < 0.0001 else f"{p:.2g}" if p < 0.1 else f"{p:.2f}"
+
+
+def state_probability(p: float) -> str:
+    """Format a p-value for a sentence: `p = 0.034`, `p < 0.0001`. The spaces do not break."""
+    return f"p = {format_probability(p)}".replace("= <", "<").replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def describe_reasoning(step: Mapping[str, Any]) -> str:

@@ -1,4 +1,4 @@
-"""Compare jobs task by task, each with the first job, which is the baseline. The result is JSON.
+"""Compare jobs task by task, each with the first job, which is the baseline.
 
 Other pairs are not compared, because the question is the effect of a change, and each further pair makes Holm's
 correction stricter.
@@ -7,8 +7,7 @@ correction stricter.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from db.engine.connection import Connection
 from db.kinds.states import ItemState
@@ -19,6 +18,7 @@ from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Ending
 from lumos_queue.reports.comparability import COMMON, choose_metric, find_open, find_unlike, have_equal_rows
+from lumos_queue.reports.comparison_values import ChangedPair, ComparedJob, JobsComparison, PairComparison, PairFigures
 from lumos_queue.reports.differences import differences
 from lumos_queue.reports.field_groups import Groups, split_tasks
 from lumos_queue.reports.field_scores import adjust_groups, compare_by_fields
@@ -29,7 +29,6 @@ from lumos_queue.reports.totals import totals_as_json
 from lumos_queue.reports.wall_time import wall_seconds
 from lumos_queue.scoring.paired_tests import holm
 
-Comparison = dict[str, Any]
 SHOWN = 10  #: default limit of the fixed, and of the broken, pairs in the list of a comparison
 
 
@@ -44,7 +43,7 @@ class Options:
     by: Sequence[str] = ()  #: fields by whose values tasks are also compared
 
 
-def compare_jobs(connection: Connection, jobs: Sequence[StoredJob], options: Options = Options()) -> Comparison:
+def compare_jobs(connection: Connection, jobs: Sequence[StoredJob], options: Options = Options()) -> JobsComparison:
     """Compare jobs with the first of them.
 
     Raises SpecError, in one line, if the jobs cannot be compared (see comparability.py), and if the first job does not
@@ -57,27 +56,26 @@ def compare_jobs(connection: Connection, jobs: Sequence[StoredJob], options: Opt
     groups = split_tasks(connection, first, options.by) if options.by else {}
     comparisons = [_compare_pair(connection, first, other_job, metric, options, groups) for other_job in other_jobs]
     if groups:
-        adjust_groups(comparisons)
-    for comparison, p_holm in zip(comparisons, holm([comparison["p"] for comparison in comparisons]), strict=True):
-        comparison["p_holm"] = p_holm
+        comparisons = adjust_groups(comparisons)
+    p_holm = holm([comparison.figures.p for comparison in comparisons])
     heads = differences(jobs, load_served_models(connection, [job.id for job in jobs]))
-    return {
-        "benchmark": first.benchmark,
-        "split": first.split,
-        "metric": metric,
-        "common": options.common,
-        "baseline": first.id,
-        "jobs": [
+    return JobsComparison(
+        benchmark=first.benchmark,
+        split=first.split,
+        metric=metric,
+        common=options.common,
+        baseline=first.id,
+        jobs=[
             _describe_job(connection, job, head, metric, options.prices) for job, head in zip(jobs, heads, strict=True)
         ],
-        "comparisons": comparisons,
-        "notes": _notes(connection, jobs, metric, half),
-    }
+        comparisons=[replace(comparison, p_holm=p) for comparison, p in zip(comparisons, p_holm, strict=True)],
+        notes=_notes(connection, jobs, metric, half),
+    )
 
 
 def _compare_pair(
     connection: Connection, first: StoredJob, second: StoredJob, metric: str, options: Options, groups: Groups
-) -> Comparison:
+) -> PairComparison:
     unlike = find_unlike(connection, first, second)
     if unlike and not options.common:
         raise SpecError(f"Not compared, {unlike}. {COMMON}")
@@ -91,35 +89,39 @@ def _compare_pair(
     of = None
     if not unlike or have_equal_rows(connection, first, second):
         of = first.items
-        if unlike or _may_differ(connection, (first, second), metric, figures["pairs"]):
+        if unlike or _may_differ(connection, (first, second), metric, figures.pairs):
             of = count_common(connection, first, second)
         if not unlike and of < first.items:
             unlike = f"other tasks: of {first.items:,} items of each, both have {of:,} of {first.items:,}"
             if not options.common:
                 raise SpecError(f"Not compared, {unlike}. {COMMON}")
-    figures |= {
-        "a": first.id,
-        "b": second.id,
-        "unlike": unlike,
-        "items": {first.id: first.items, second.id: second.items},
-    }
-    if groups:
-        figures["by"] = compare_by_fields(connection, first, second, pairs, groups)
-    if of is not None:
-        figures |= {"of": of, "bounds": _bounds(figures, of)}
-    for name, better in (("fixed_pairs", True), ("broken_pairs", False)):
-        figures[name] = [
-            {
-                "a": f"{first.id}-{pair.number_a}",
-                "b": f"{second.id}-{pair.number_b}",
-                "sample": pair.sample,
-                "value_a": pair.value_a,
-                "value_b": pair.value_b,
-                "question": pair.question,
-            }
+    changed = {
+        better: [
+            ChangedPair(
+                f"{first.id}-{pair.number_a}",
+                f"{second.id}-{pair.number_b}",
+                pair.sample,
+                pair.value_a,
+                pair.value_b,
+                pair.question,
+            )
             for pair in pairs.list_changed(better, options.max_pairs)
         ]
-    return figures
+        for better in (True, False)
+    }
+    return PairComparison(
+        figures=figures,
+        a=first.id,
+        b=second.id,
+        unlike=unlike,
+        items={first.id: first.items, second.id: second.items},
+        by=compare_by_fields(connection, first, second, pairs, groups) if groups else None,
+        of=of,
+        bounds=None if of is None else _bounds(figures, of),
+        fixed_pairs=changed[True],
+        broken_pairs=changed[False],
+        p_holm=figures.p,
+    )
 
 
 def _may_differ(connection: Connection, jobs: tuple[StoredJob, StoredJob], metric: str, pairs: int) -> bool:
@@ -131,16 +133,16 @@ def _may_differ(connection: Connection, jobs: tuple[StoredJob, StoredJob], metri
     return any(job.chosen for job in jobs) or sum(judged_counts) - pairs > jobs[0].items
 
 
-def _bounds(figures: Mapping[str, Any], of: int) -> list[float]:
+def _bounds(figures: PairFigures, of: int) -> tuple[float, float]:
     """Return the range of the difference: each item without a pair may become fixed or broken."""
-    missing_pairs = of - figures["pairs"]
-    known_sum = figures["difference"] * figures["pairs"]
-    return [round((known_sum - missing_pairs) / of, 6), round((known_sum + missing_pairs) / of, 6)]
+    missing_pairs = of - figures.pairs
+    known_sum = figures.difference * figures.pairs
+    return round((known_sum - missing_pairs) / of, 6), round((known_sum + missing_pairs) / of, 6)
 
 
 def _describe_job(
     connection: Connection, job: StoredJob, head: Mapping[str, str], metric: str, prices: tuple[float, float] | None
-) -> dict[str, Any]:
+) -> ComparedJob:
     """Return the score and the costs of a job, as in its report."""
     sums, endings, items = totals(connection, job.id), count_endings(connection, job.id), progress(connection, job.id)
     counts = count_scores(connection, job.id)[metric]
@@ -148,31 +150,29 @@ def _describe_job(
     right = round(sum(count.value * count.episodes for count in counts)) if ones else None
     cost_totals = sums.totals
     usd = cost_totals.usd(prices) if prices else None
-    cost = {
-        "calls": cost_totals.calls,
-        "tokens": cost_totals.tokens,
-        "seconds": wall_seconds(connection, job),
-        "usd": usd,
-    }
-    return {
-        "job": job.id,
-        "name": job.name,
-        "state": job.state,
-        "formulation": job.formulation,
-        "differs": dict(head),
-        "items": job.items,
-        "done": items.get(ItemState.DONE, 0),
-        "judged": sum(count.episodes for count in counts),
-        Ending.INFRA_ERROR.value: endings.get(Ending.INFRA_ERROR.value, 0),
-        "score": job_scores(connection, job, [metric])["metrics"][metric],
-        "right": right,
-        "tokens": totals_as_json(cost_totals)["tokens"],
-        "busy_seconds": round(sum(seconds_by_phase(connection, job.id).values()), 3),
-        **{name: value for name, value in cost.items() if name != "tokens" and value is not None},
-        "per_right": {name: value / right for name, value in cost.items() if value is not None} if right else {},
-        "versions": score_versions(connection, job.id).get(metric, {}),
-        "chosen": job.chosen,
-    }
+    seconds = wall_seconds(connection, job)
+    cost = {"calls": cost_totals.calls, "tokens": cost_totals.tokens, "seconds": seconds, "usd": usd}
+    return ComparedJob(
+        job=job.id,
+        name=job.name,
+        state=job.state,
+        formulation=job.formulation,
+        differs=dict(head),
+        items=job.items,
+        done=items.get(ItemState.DONE, 0),
+        judged=sum(count.episodes for count in counts),
+        infra_error=endings.get(Ending.INFRA_ERROR.value, 0),
+        score=job_scores(connection, job, [metric])["metrics"][metric],
+        right=right,
+        tokens=totals_as_json(cost_totals)["tokens"],
+        busy_seconds=round(sum(seconds_by_phase(connection, job.id).values()), 3),
+        calls=cost_totals.calls,
+        seconds=seconds,
+        usd=usd,
+        per_right={name: value / right for name, value in cost.items() if value is not None} if right else {},
+        versions=score_versions(connection, job.id).get(metric, {}),
+        chosen=job.chosen,
+    )
 
 
 def _notes(connection: Connection, jobs: Sequence[StoredJob], metric: str, half: str) -> list[str]:
@@ -186,14 +186,3 @@ def _notes(connection: Connection, jobs: Sequence[StoredJob], metric: str, half:
         if remark := remark_on_choice(job.parent, job.chosen, job.benchmark):
             notes.append(f"{job.id}: {remark}.")
     return notes
-
-
-def explain_no_difference(comparison: Mapping[str, Any]) -> str:
-    """Return sentences to append to "no difference is shown", each after a space, for an item of `comparisons`."""
-    sentences = ""
-    if not comparison["ci95"][0] <= 0 <= comparison["ci95"][1]:
-        sentences = " The interval leaves out 0, but the test is stricter than the interval, above all with few pairs."
-    if comparison["tasks_for_power"]:
-        tasks = f"{comparison['tasks_for_power']:,} tasks"
-        sentences += f" If they differ as much as here, {tasks} would show it in 80 of 100 cases."
-    return sentences

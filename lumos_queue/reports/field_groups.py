@@ -102,16 +102,17 @@ def split_tasks(connection: Connection, job: StoredJob, fields: Sequence[str]) -
     return {name: _group(read_values, tasks) for name, read_values in values.items()}
 
 
-def name_group(group: Mapping[str, Any], limit: int = SHOWN_VALUE) -> str:
-    """Return the name of a report's group in tables: its value on one line.
+def name_group(kind: str, value: str | None, values: int | None, limit: int = SHOWN_VALUE) -> str:
+    """Return the name of a group of tasks in tables: its value on one line.
 
-    A value is in quotes if it is empty, begins with a quote, or looks like the name of another kind of group.
+    `value` is that of GroupKind.VALUE, and `values` the number of values of GroupKind.OTHER. A value is in
+    quotes if it is empty, begins with a quote, or looks like the name of another kind of group.
     """
-    if group["kind"] == GroupKind.NONE:
+    if kind == GroupKind.NONE:
         return NONE
-    if group["kind"] == GroupKind.OTHER:
-        return f"other ({group['values']:,} value{'s' if group['values'] > 1 else ''})"
-    text = shorten(group["value"], limit)
+    if values is not None:
+        return f"other ({values:,} value{'s' if values > 1 else ''})"
+    text = shorten(value or "", limit)
     return f'"{text}"' if not text.strip() or text == NONE or text.startswith(("other (", '"')) else text
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from db.engine.connection import Connection
@@ -11,6 +12,7 @@ from db.queries.results import values_by_metric
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.errors import SpecError
+from lumos_queue.reports.comparison_values import GroupComparison, PairComparison
 from lumos_queue.reports.field_groups import Groups, split_tasks
 from lumos_queue.reports.groups import measure_groups
 from lumos_queue.reports.pair_figures import measure_group_pairs
@@ -42,25 +44,39 @@ def measure_by_fields(
 
 def compare_by_fields(
     connection: Connection, first: StoredJob, second: StoredJob, pairs: Pairs, groups: Groups
-) -> dict[str, list[Report]]:
-    """Return the difference of two jobs in each group of the first job's tasks, by name of the field.
-
-    The only figures of a group without judged pairs are `pairs`, which is 0, and `n`.
-    """
+) -> dict[str, list[GroupComparison]]:
+    """Return the difference of two jobs in each group of the first job's tasks, by name of the field."""
     samples = samples_of(first)
     differences_by_field = {}
     for name, field_groups in groups.items():
         figures = measure_group_pairs(connection, first, second, pairs, [group.tasks for group in field_groups])
         differences_by_field[name] = [
-            group.as_json() | {"n": len(group.tasks) * samples} | (group_figures or {"pairs": 0})
+            GroupComparison(
+                **group.as_json(),
+                n=len(group.tasks) * samples,
+                pairs=None if group_figures else 0,
+                figures=group_figures,
+            )
             for group, group_figures in zip(field_groups, figures, strict=True)
         ]
     return differences_by_field
 
 
-def adjust_groups(comparisons: Sequence[Mapping[str, Any]]) -> None:
-    """Set `p_holm` of all groups. Holm's correction takes the groups of a field in all comparisons together."""
-    for name in comparisons[0]["by"]:
-        groups = [group for comparison in comparisons for group in comparison["by"][name] if "p" in group]
-        for group, p_holm in zip(groups, holm([group["p"] for group in groups]), strict=True):
-            group["p_holm"] = p_holm
+def adjust_groups(comparisons: Sequence[PairComparison]) -> list[PairComparison]:
+    """Return the comparisons with `p_holm` of all groups.
+
+    Holm's correction takes the groups of a field in all comparisons together.
+    """
+    adjusted: list[dict[str, list[GroupComparison]]] = [{} for _ in comparisons]
+    for name in comparisons[0].by or {}:
+        all_groups = [group for comparison in comparisons for group in _groups(comparison, name)]
+        p_holm = iter(holm([group.figures.p for group in all_groups if group.figures]))
+        for comparison, by in zip(comparisons, adjusted, strict=True):
+            by[name] = [
+                replace(group, p_holm=next(p_holm)) if group.figures else group for group in _groups(comparison, name)
+            ]
+    return [replace(comparison, by=by) for comparison, by in zip(comparisons, adjusted, strict=True)]
+
+
+def _groups(comparison: PairComparison, name: str) -> Sequence[GroupComparison]:
+    return (comparison.by or {})[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from db.engine.connection import Connection
@@ -12,15 +13,16 @@ from db.queries.tasks import first_task, load_keyed_tasks
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
+from lumos_queue.reports.comparison_values import Mean, PairFigures
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.clusters import Clusters, bootstrap_interval, sign_flip_p, tasks_needed
-from lumos_queue.scoring.paired_tests import PairedCounts, mcnemar_p, tango_interval, tasks_for_power
+from lumos_queue.scoring.paired_tests import mcnemar_p, tango_interval, tasks_for_power
 from lumos_queue.scoring.statistics import compute_counted_interval
 
 PairRow = tuple[int, float, int, float, int]  #: a pair from `Pairs.each`
 
 
-def measure_pairs(connection: Connection, job_a: StoredJob, job_b: StoredJob, pairs: Pairs) -> dict[str, Any] | None:
+def measure_pairs(connection: Connection, job_a: StoredJob, job_b: StoredJob, pairs: Pairs) -> PairFigures | None:
     """Return the figures that compare job B with job A; None if no task was judged in both.
 
     Samples of a task, tasks derived from the same row, and tasks in several sample sets are clusters, as in the report
@@ -39,7 +41,7 @@ def measure_pairs(connection: Connection, job_a: StoredJob, job_b: StoredJob, pa
 
 def measure_group_pairs(
     connection: Connection, job_a: StoredJob, job_b: StoredJob, pairs: Pairs, groups: Sequence[Mapping[int, Task]]
-) -> list[dict[str, Any] | None]:
+) -> list[PairFigures | None]:
     """Return the figures of `measure_pairs` for each group of A's tasks; None for a group without judged pairs."""
     group_of = {key: index for index, tasks in enumerate(groups) for key in tasks}
     rows: list[list[PairRow]] = [[] for _ in groups]
@@ -47,7 +49,7 @@ def measure_group_pairs(
         if (index := group_of.get(row[0])) is not None:
             rows[index].append(row)
     is_clustered, has_sources = _is_clustered(connection, job_a, job_b), _has_sources(connection, job_a)
-    figures: list[dict[str, Any] | None] = []
+    figures: list[PairFigures | None] = []
     for group_rows, tasks in zip(rows, groups, strict=True):
         single = _count_rows(group_rows)
         kinds = _sum_sources(tasks, group_rows, by_row=has_sources) if is_clustered else single
@@ -65,36 +67,45 @@ def _has_sources(connection: Connection, job: StoredJob) -> bool:
     return task is not None and not {"from", "sets"}.isdisjoint(task.inputs)
 
 
-def _measure_kinds(single: Sequence[Kind], kinds: Sequence[Kind], is_clustered: bool) -> dict[str, Any]:
+def _measure_kinds(single: Sequence[Kind], kinds: Sequence[Kind], is_clustered: bool) -> PairFigures:
     """Return the figures of pairs.
 
     `single` are the pairs, counted by scores; `kinds` are independent clusters, or equal to `single` without clusters.
     """
-    figures = _count_pairs(single)
-    clusters = _clusters(kinds)
-    figures |= {
-        "tasks": clusters.tasks,
-        "better": sum(kind.tasks for kind in kinds if _mean_difference(kind) > 0),
-        "worse": sum(kind.tasks for kind in kinds if _mean_difference(kind) < 0),
-        "clustered": is_clustered,
-        "value_a": _measure([(kind.sum_a, kind.weight_a, kind.tasks) for kind in kinds]),
-        "value_b": _measure([(kind.sum_b, kind.weight_b, kind.tasks) for kind in kinds]),
-        "difference": round(clusters.difference, 6),
-    }
-    figures["equal"] = figures["tasks"] - figures["better"] - figures["worse"]
-    if figures["binary"] and not is_clustered:
-        counts = PairedCounts(figures["both"], figures["fixed"], figures["broken"], figures["neither"])
-        low, high = tango_interval(counts.fixed, counts.broken, counts.n)
-        n = counts.n
-        figures |= {"p": mcnemar_p(counts.fixed, counts.broken), "test": "McNemar, exact", "interval": "Tango's score"}
-        figures["tasks_for_power"] = tasks_for_power(counts.fixed / n, counts.broken / n)
+    counts, clusters, standard_error = _count_pairs(single), _clusters(kinds), None
+    if counts.binary and not is_clustered:
+        low, high = tango_interval(counts.fixed, counts.broken, counts.pairs)
+        interval, test, p = "Tango's score", "McNemar, exact", mcnemar_p(counts.fixed, counts.broken)
+        needed = tasks_for_power(counts.fixed / counts.pairs, counts.broken / counts.pairs)
     else:
         low, high, method = bootstrap_interval(clusters)
         p, how = sign_flip_p(clusters)
-        figures |= {"p": p, "test": f"sign flips by task, {how}", "interval": f"{method}, by task"}
-        figures["standard_error"] = round(clusters.standard_error, 6)
-        figures["tasks_for_power"] = tasks_needed(clusters)
-    return figures | {"ci95": [round(low, 6), round(high, 6)]}
+        interval, test = f"{method}, by task", f"sign flips by task, {how}"
+        standard_error, needed = round(clusters.standard_error, 6), tasks_needed(clusters)
+    better = sum(kind.tasks for kind in kinds if _mean_difference(kind) > 0)
+    worse = sum(kind.tasks for kind in kinds if _mean_difference(kind) < 0)
+    return PairFigures(
+        pairs=counts.pairs,
+        binary=counts.binary,
+        fixed=counts.fixed,
+        broken=counts.broken,
+        both=counts.both,
+        neither=counts.neither,
+        tasks=clusters.tasks,
+        better=better,
+        worse=worse,
+        clustered=is_clustered,
+        value_a=_measure([(kind.sum_a, kind.weight_a, kind.tasks) for kind in kinds]),
+        value_b=_measure([(kind.sum_b, kind.weight_b, kind.tasks) for kind in kinds]),
+        difference=round(clusters.difference, 6),
+        equal=clusters.tasks - better - worse,
+        p=p,
+        test=test,
+        interval=interval,
+        standard_error=standard_error,
+        tasks_for_power=needed,
+        ci95=(round(low, 6), round(high, 6)),
+    )
 
 
 def _mean_difference(kind: Kind) -> float:
@@ -105,17 +116,30 @@ def _mean_difference(kind: Kind) -> float:
     return round(kind.sum_b / kind.weight_b - kind.sum_a / kind.weight_a, 12)
 
 
-def _count_pairs(single: Sequence[Kind]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """The numbers of pairs; `both` and `neither` are None unless all scores are 0 or 1."""
+
+    pairs: int
+    binary: bool
+    fixed: int
+    broken: int
+    both: int | None
+    neither: int | None
+
+
+def _count_pairs(single: Sequence[Kind]) -> _Counts:
     """Count the pairs by right and wrong; if scores are not 0 or 1, by which score is higher."""
-    counts: dict[str, Any] = {"pairs": sum(kind.tasks for kind in single)}
     scores = {(kind.weight_a, kind.sum_a) for kind in single} | {(kind.weight_b, kind.sum_b) for kind in single}
-    counts["binary"] = scores <= {(1.0, 0.0), (1.0, 1.0)}
-    counts["fixed"] = sum(kind.tasks for kind in single if _mean_difference(kind) > 0)
-    counts["broken"] = sum(kind.tasks for kind in single if _mean_difference(kind) < 0)
-    if counts["binary"]:
-        counts["both"] = sum(kind.tasks for kind in single if kind.sum_a == kind.sum_b == 1)
-        counts["neither"] = sum(kind.tasks for kind in single if kind.sum_a == kind.sum_b == 0)
-    return counts
+    binary = scores <= {(1.0, 0.0), (1.0, 1.0)}
+    return _Counts(
+        pairs=sum(kind.tasks for kind in single),
+        binary=binary,
+        fixed=sum(kind.tasks for kind in single if _mean_difference(kind) > 0),
+        broken=sum(kind.tasks for kind in single if _mean_difference(kind) < 0),
+        both=sum(kind.tasks for kind in single if kind.sum_a == kind.sum_b == 1) if binary else None,
+        neither=sum(kind.tasks for kind in single if kind.sum_a == kind.sum_b == 0) if binary else None,
+    )
 
 
 def _clusters(kinds: Sequence[Kind]) -> Clusters:
@@ -123,14 +147,14 @@ def _clusters(kinds: Sequence[Kind]) -> Clusters:
     return Clusters(sums, [kind.tasks for kind in kinds])  # type: ignore[arg-type]
 
 
-def _measure(groups: Sequence[tuple[float, float, int]]) -> dict[str, Any]:
+def _measure(groups: Sequence[tuple[float, float, int]]) -> Mean:
     """Return the mean score with its interval, from (sum, weight, tasks).
 
     A task is one observation with the weight of its samples.
     """
     interval = compute_counted_interval([(min(1.0, total / weight), weight, tasks) for total, weight, tasks in groups])
     value, low, high = interval or (0.0, 0.0, 1.0)
-    return {"value": round(value, 6), "ci95": [round(low, 6), round(high, 6)]}
+    return Mean(round(value, 6), (round(low, 6), round(high, 6)))
 
 
 def _count_rows(rows: Sequence[PairRow]) -> list[Kind]:

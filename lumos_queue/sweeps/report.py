@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.jobs import get_job
-from db.queries.results import values_by_metric
 from db.queue.training_steps import summarize_fits
 from lumos_queue.benchmarks.registry import open_benchmark_of
 from lumos_queue.reports.baselines import load_or_compute_baselines
-from lumos_queue.scoring.statistics import compute_weighted_interval
+from lumos_queue.reports.json_values import as_json
+from lumos_queue.reports.seeds import combine_jobs
 from lumos_queue.sweeps.carry_out import SweepFit
 from lumos_queue.sweeps.plan import SweepPlan, label_of
 
@@ -85,28 +85,10 @@ def report_sweep(
     }
 
 
-def _score(connection: Connection, jobs: dict[int, str]) -> dict[str, Any] | None:
-    """Return the score over all seeds; None without judged items. `jobs`: the evaluation of each seed."""
-    triples, by_seed, judged_items, items = [], {}, 0, 0
-    for seed, identifier in jobs.items():
-        job = get_job(connection, identifier)
-        values = values_by_metric(connection, job.id).get(job.main_metric, [])
-        triples += [(task, value, 1.0) for task, value, _ in values]
-        triples += [((identifier, number), 0.0, 1.0) for number in range(job.items - len(values))]
-        by_seed[seed] = round(sum(value for _, value, _ in values) / job.items, 6)
-        judged_items, items = judged_items + len(values), items + job.items
-    interval = compute_weighted_interval(triples)
-    if interval is None:
-        return None
-    value, low, high = (round(bound, 6) for bound in interval)
-    return {
-        "value": value,
-        "ci95": [low, high],
-        "by_seed": by_seed,
-        "judged": judged_items,
-        "of": items,
-        "complete": judged_items == items,
-    }
+def _score(connection: Connection, jobs: Mapping[int, str]) -> dict[str, Any] | None:
+    """Return the score over all seeds as JSON; None without items. `jobs`: the evaluation of each seed of a fit."""
+    score = combine_jobs(connection, [(seed, get_job(connection, job)) for seed, job in jobs.items()])
+    return as_json(score) if score else None
 
 
 def _best_rule(connection: Connection, fits: Sequence[SweepFit], label: str) -> dict[str, Any] | None:

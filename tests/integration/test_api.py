@@ -68,7 +68,7 @@ def test_a_job_is_submitted_followed_reported_compared_and_read():
     found = comparison["comparisons"][0]
     right = twenties.episodes("score=1").count()
     assert right and (found["fixed"], found["broken"], found["pairs"]) == (right, 0, 20)
-    assert comparison.values["baseline"] == sevens.id and f"{right} fixed, 0 broken" in str(comparison)
+    assert comparison.values["baseline"] == sevens.id and f"{right} / 0" in str(comparison)
     assert [job.id for job in lq.list_jobs("name=sevens tag.team=maths")] == [sevens.id]
     assert lq.get_job(sevens.id[:6]).facts["score"]["metric"] == "accuracy"
     written = report.write("report.md"), report.write("report.html")

@@ -262,7 +262,7 @@ def test_the_commands_measure_precision_and_build_by_it(lumos, stored, tmp_path)
     assert report["wrong_kinds"] == {"result": 1}
     assert sorted(row["precision"]["judged"] for row in report["strata"]) == [40, 60]
     text = lumos("audit", "report", "first", "--text")
-    assert "wrong annotations by kind of fault: result 1" in text and "% to 100.0 %" in text
+    assert "wrong annotations by kind of fault: result 1" in text and ", 100.0]" in text
     exported = tmp_path / "exported.json"
     lumos("audit", "export", "first", "--format", "label-studio", "--out", str(exported))
     assert lumos("audit", "label", "first", "--from", str(exported))["labelled"] == 0

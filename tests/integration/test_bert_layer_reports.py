@@ -38,7 +38,7 @@ def test_the_last_layer_is_a_remark_and_a_chosen_layer_is_in_the_version(lumos, 
     report = evaluate(lumos, tmp_path, "--json", "--seed", "1").json
     (version,) = report["scoring"]["versions"]["bert_score"]
     assert version.startswith("encoder layer 1@") and "remarks" not in report["scoring"]
-    printed = lumos("report", report["job"]).out
+    printed = lumos("report", report["job"], "--all").out
     assert "encoder layer 1@" in printed and "LUMOS_BERT_LAYER" not in printed
 
 

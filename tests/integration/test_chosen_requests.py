@@ -6,6 +6,7 @@ The server is scripted and stores the requests.
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -92,7 +93,7 @@ def test_every_option_arrives(lumos, server, tmp_path):
         assert text in shown
     requests = lumos("report", job, "--json").json["requests"]
     assert requests["request top_k"] == "5" and requests["stop"] == r"'\n\n', 'Q:'"
-    assert "request top_k: 5" in lumos("report", job).out
+    assert re.search(r"^request top_k +5$", lumos("report", job, "--all").out, re.M)
     stored = stored_agent(lumos, job)
     assert stored["prompt"] == "Solve {question} {json}" and stored["sampling"]["request"]["top_k"] == 5
 

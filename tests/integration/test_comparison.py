@@ -9,6 +9,7 @@ from db.models import EpisodeRow, Item, JobRow, ScoreRow, ScoreSum
 from db.queries.jobs import get_job
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.comparison import Options, compare_jobs
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.scoring.paired_tests import mcnemar_p, tango_interval
 from tests.integration.databases import sqlite_only
 from tests.scored_jobs import create_scored_job, tasks_of
@@ -16,7 +17,7 @@ from tests.scored_jobs import create_scored_job, tasks_of
 
 def compare(database, *jobs, **options):
     with database.engine.connect() as connection:
-        return compare_jobs(connection, [get_job(connection, job) for job in jobs], Options(**options))
+        return as_json(compare_jobs(connection, [get_job(connection, job) for job in jobs], Options(**options)))
 
 
 def once(*values):

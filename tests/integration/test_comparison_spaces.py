@@ -14,6 +14,7 @@ from db.queue.equal_tasks import have_equal_tasks
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
 from lumos_queue.reports.comparison import Options, compare_jobs
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.step_pairs import pair_episodes
 from lumos_queue.web.views.comparison import find_of_task
 from tests.scored_jobs import create_scored_job, tasks_of
@@ -36,7 +37,7 @@ def jobs(database) -> tuple[str, str]:
 
 def compare(database, *jobs, **options):
     with database.engine.connect() as connection:
-        return compare_jobs(connection, [get_job(connection, job) for job in jobs], Options(**options))
+        return as_json(compare_jobs(connection, [get_job(connection, job) for job in jobs], Options(**options)))
 
 
 def test_white_space_is_what_texts_are_divided_at():

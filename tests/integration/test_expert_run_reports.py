@@ -15,9 +15,9 @@ from db.journal.tool_calls import find_call_in_any_job
 from db.models import ToolCallRow
 from db.queries.jobs import get_job
 from lumos_queue.cli.main import app
-from lumos_queue.cli.report_tables import _format_expert_runs, _format_plan_steps
 from lumos_queue.experts.parsing import UNBALANCED
 from lumos_queue.formulations.plan_reading import UNRESOLVED
+from lumos_queue.pages.sections.details import list_expert_figures
 from lumos_queue.reports.expert_runs import expert_runs
 from tests.integration.test_model_synthesis_jobs import LABELLED, run_job, write_rules
 
@@ -60,10 +60,10 @@ def test_runs_are_counted_by_where_their_results_are_from(stored):
 def test_a_person_reads_them_with_the_scores_by_group(stored, monkeypatch):
     database, job = stored
     monkeypatch.setenv("LUMOS_HOME", str(Path(database.url.removeprefix("sqlite:///")).parent))
-    done = CliRunner().invoke(app, ["report", job], env={"COLUMNS": "80"})
-    words = " ".join(done.output.split())
-    assert f"scores of {job} by category, per cent" in words and f"plan steps 0 of {RUNS} name no expert" in words
-    assert f"{job}: overall score 'paper' not run: nothing was judged by" in words
+    words = " ".join(CliRunner().invoke(app, ["report", job], env={"COLUMNS": "80"}).output.split())
+    assert f"{job}: the overall score 'paper' was not computed: nothing was judged by" in words
+    words = " ".join(CliRunner().invoke(app, ["report", job, "--all"], env={"COLUMNS": "80"}).output.split())
+    assert " by category category items" in words and f"plan steps that name no expert 0 of {RUNS}" in words
 
 
 def test_a_run_that_failed_is_counted_apart_and_has_no_samples(stored):
@@ -81,10 +81,13 @@ def test_samples_without_a_value_are_counted_by_the_kind_of_their_problem(stored
     told = figures(stored, f"UPDATE tool_call SET outputs = '{outputs}', outputs_block = NULL WHERE rowid = {FIRST}")
     assert told["expert_runs"]["samples"] == {"n": 2 * RUNS, "without_value": {"died": 1, "timeout": 1}}
     runs = told["expert_runs"]["runs"]
-    assert _format_expert_runs(told) == (
-        f"{runs['oracle']} oracle, {runs['recorded']} recorded; 2 of {2 * RUNS} samples without a value"
+    rows = dict(list_expert_figures(told))
+    assert (rows["runs of experts: oracle"], rows["runs of experts: recorded"]) == (
+        f"{runs['oracle']}",
+        f"{runs['recorded']}",
     )
-    assert _format_plan_steps(told) == f"0 of {RUNS} name no expert"
+    assert rows["samples without a value"] == f"2 of {2 * RUNS}"
+    assert rows["plan steps that name no expert"] == f"0 of {RUNS}"
 
 
 def test_a_step_without_an_expert_counts_and_a_plan_that_could_not_be_read_has_no_steps(stored):

@@ -39,17 +39,17 @@ def test_a_report_by_fields_fits_into_eighty_columns(lumos, jobs):
     assert result.code == 0 and all(len(line) <= 80 for line in result.lines)
     assert "\x1b" not in result.out and "\u202e" not in result.out
     _, other = jobs
-    table = result.out.split(f"scores of {other} by topic, per cent [95 %]")[1]
+    table = result.out.split(f"{other} two:1 by topic: accuracy")[1]
     rows = [line.strip() for line in table.splitlines() if re.search(r"\d", line)]
     assert [row.split()[0] for row in rows[:4]] == ["algebra", "sets", "<b>bold</b>", "(none)"]
-    assert re.search(r"algebra +12 +91\.7 \[65, 99\]", rows[0])
+    assert re.search(r"algebra +12 +91\.7 % \[64\.6, 98\.5\]", rows[0])
 
 
 def test_a_comparison_by_fields_fits_into_eighty_columns(lumos, jobs):
     result = lumos("compare", *jobs, "--by", "topic", "--list", "0")
     assert result.code == 0 and all(len(line) <= 80 for line in result.lines)
     assert "\x1b" not in result.out
-    assert re.search(r"algebra +12 +0\.0 +91\.7 +\+91\.7 \[\+\d+\.\d, \+\d+\.\d\] +0\.0039", result.out)
+    assert re.search(r"algebra +12 +0\.0 % +91\.7 % +\+91\.7 \[\+\d+\.\d, \+\d+\.\d\] +0\.0039", result.out)
     values = lumos("compare", *jobs, "--by", "topic", "--json").json["comparisons"][0]["by"]["topic"]
     assert [group["p_holm"] for group in values[:2]] == [pytest.approx(4 * 2 / 2**11), 1.0]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from db.queue.commit import commit
@@ -67,7 +69,9 @@ def test_the_list_and_one_model_with_its_lineage(lumos, stored):  # noqa: F811
 
 def test_the_report_says_the_curve_and_its_json_has_every_step(lumos, stored):  # noqa: F811
     jobs, *_ = stored
-    assert "a: loss 3.00 → 0.01 over 300 steps, 30,000 tokens" in lumos("report", jobs[1]).out
+    shown = lumos("report", jobs[1]).out
+    assert re.search(r"^a +300 +30,000 +3\.0000 +0\.0100 ", shown, re.M)
+    assert re.search(r"^model lora: /.*/lora$", shown, re.M), "on one line, so that it can be copied"
     report = result(lumos("report", jobs[1], "--json"))
     assert len(report["training_steps"]) == 300 and [one["name"] for one in report["models"]] == ["lora"]
 

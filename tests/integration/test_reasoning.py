@@ -81,7 +81,7 @@ def test_what_a_solver_thinks_is_stored_and_not_its_answer(tmp_path, url, lumos)
     database.close()
     lumos.set(LUMOS_HOME=tmp_path)
     shown = lumos("report", job).out
-    assert f"{job}: 1 × {problem['message']}" in " ".join(shown.split())
+    assert f"{job}: 1 episode: {problem['message']}" in " ".join(shown.split())
 
 
 def test_a_judge_that_never_stops_thinking_gives_no_vote(tmp_path, url):

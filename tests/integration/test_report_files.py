@@ -161,10 +161,11 @@ def test_a_conversion_says_which_rows_were_accepted_and_how_they_were_checked(tm
     database = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
     page = require_harmless(pages(database, job)[0])
     database.close()
-    rows, checks = (table_rows(table)[1:] for table in section(page, "conversion").iter("table"))
-    ((_, *cells, turns),) = rows
-    assert cells == ["wordmath", "4", *["4 (100.0 %)"] * 3] and float(turns) > 1
-    assert [row[1:] for row in checks] == [["perturbed", "4 (100.0 %)"]]
+    rows, checks, outcomes = (table_rows(table)[1:] for table in section(page, "conversion").iter("table"))
+    ((_, *cells, turns, speed),) = rows
+    assert cells == ["wordmath", "4", *["4 (100.0 %)"] * 3] and float(turns) > 1 and float(speed.replace(",", "")) > 0
+    assert [row[1:] for row in checks] == [["perturbed", "4 (100.0 %)", "4 (100.0 %)", "100.0 %"]]
+    assert [(outcome, level, count) for outcome, level, _, count in outcomes] == [("accepted", "perturbed", "4")]
 
 
 def test_a_job_whose_tasks_were_chosen_says_that_its_score_is_no_accuracy(database):
@@ -203,12 +204,11 @@ def test_jobs_on_the_same_tasks_are_compared_and_what_one_got_right_is_shown_bes
     )
     text, markdown = pages(database, first, other, prices=Prices(1.0, 1.0))
     page = require_harmless(text)
-    found = figure(page, f"Difference to {first}")
-    name, cells = list(numbers(found).items())[-1]
-    assert name == f"{other} − {first}"
-    heads = table_rows(found.find(".//table"))[0][1:]
-    row = dict(zip(heads, cells, strict=True))
-    assert (row["difference"], row["pairs"], row["fixed"], row["broken"]) == ("+33.3", "6", "3", "1")
+    found = figure(page, f"wordmath (test), accuracy: differences to {first} in points")
+    rows, heads = numbers(found), table_rows(found.find(".//table"))[0][1:]
+    assert [head.split()[0] for head in heads] == [first, other]
+    assert rows["difference, points"][0] == "" and rows["difference, points"][1].startswith("+33.3 [")
+    assert (rows["pairs"][1], rows["fixed / broken"][1]) == ("6", "3 / 1")
     assert f"No difference between {first} and {other} is shown" in text
     assert all("McNemar" in one for one in (text, markdown))
     shown = [one.text_content() for one in page.xpath("//article/h3/span")]

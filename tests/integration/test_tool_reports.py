@@ -219,13 +219,13 @@ def test_people_see_tables(home, capsys, monkeypatch):
     job = evaluated(home, capsys, "sum2act", "--tool", "answers=synthetic")["job"]
     for width in ("80", "100"):
         monkeypatch.setenv("COLUMNS", width)
-        assert main(["report", job]) == 0
+        assert main(["report", job, "--all"]) == 0
         shown = capsys.readouterr().out
         assert max(map(len, shown.splitlines())) <= int(width)
         lines = [" ".join(line.split()) for line in shown.splitlines()]
-        assert "refused as repeated 1" in lines and "ok 2 1 3" in lines and "items 1 2" in lines
-        assert any(line.startswith("verdict ≠ status 1 of 3: 33.3 % [") for line in lines)
-        assert "success, call failed no such call" in lines
+        assert "router: repeated 1" in lines and {"ok real 2", "ok synthetic 1"} <= set(lines)
+        assert any(line.startswith("state manager: disagreement 1 of 3: 33.3 % [") for line in lines)
+        assert "state manager: success of failed calls no such call" in lines
 
 
 def test_what_was_stored_before_the_view_had_the_column_is_shown_with_it(url, tmp_path, capsys):

@@ -7,8 +7,11 @@ from sqlalchemy import select
 from db.models import Attempt, CompletionRow, EpisodeRow
 from db.queries.jobs import get_job
 from db.queue.recount import differences, repair
-from lumos_queue.cli.report_tables import print_reports
-from lumos_queue.reports.report import make_report
+from lumos_queue.pages.limits import LEVELS
+from lumos_queue.pages.material import read_material
+from lumos_queue.pages.sections.overview import overview
+from lumos_queue.pages.sections.provenance import provenance
+from lumos_queue.pages.terminal import render_blocks
 from tests.integration.rollout_jobs import evaluate_agent, long_rows
 
 EPISODES = 5
@@ -34,13 +37,12 @@ def mixed(folder, url):
     return database, job, own
 
 
-def test_a_report_names_every_version_of_code_and_prompts(database, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "80")
+def test_a_report_names_every_version_of_code_and_prompts(database, tmp_path):
     stored, job, own = mixed(tmp_path / "home", database.url)
     with stored.engine.connect() as connection:
-        row = get_job(connection, job)
-        report = make_report(connection, row)
+        material = read_material(connection, [get_job(connection, job)])
     stored.close()
+    report = material.jobs[0].report
     assert report["code_versions"] == [
         {"code_version": own, "episodes": 3},
         {"code_version": "0.1.0+edited", "episodes": 2},
@@ -48,18 +50,16 @@ def test_a_report_names_every_version_of_code_and_prompts(database, tmp_path, mo
     planner, grounder = report["prompts"]["planner"], report["prompts"]["grounder"]
     assert [one["episodes"] for one in planner] == [4, 1] and planner[1]["prefix"] == "e" * 64
     assert [one["episodes"] for one in grounder] == [5]
-    print_reports([report])
-    out = capsys.readouterr().out
-    assert f"{own}: 3" in out and "0.1.0+edited: 2" in out and "eeeeeeeeeeee: 1" in out
-    assert f"{grounder[0]['prefix'][:12]}:" not in out and grounder[0]["prefix"][:12] in out
-    assert max(map(len, out.splitlines())) <= 80
+    first, whole = render_blocks(list(overview(material))), render_blocks(list(provenance(material, LEVELS[0])))
+    assert f"{own}: 3" in first and "0.1.0+edited: 2" in first
+    assert f"{'e' * 64} (1 episodes)" in " ".join(whole.split())
+    assert f"{grounder[0]['prefix']} (" not in whole and grounder[0]["prefix"] in whole
 
 
-def test_one_version_is_named_without_a_count(tmp_path, capsys):
+def test_one_version_is_named_without_a_count(tmp_path):
     stored, job = evaluate_agent(tmp_path / "home", long_rows(2, 2), {}, {})
     with stored.engine.connect() as connection:
-        report = make_report(connection, get_job(connection, job))
+        material = read_material(connection, [get_job(connection, job)], overview=True)
     stored.close()
-    print_reports([report])
-    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.strip().startswith("code")]
-    assert line.split() == ["code", report["code_version"]]
+    (line,) = [line for line in render_blocks(list(overview(material))).splitlines() if line.startswith("code")]
+    assert line.split() == ["code", material.jobs[0].report["code_version"]]

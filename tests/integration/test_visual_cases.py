@@ -117,7 +117,7 @@ def test_titles_and_legends_are_of_the_table_that_is_shown(home, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     job = evaluate(home, "sum2act", "--tool", "experts=own")["job"]
     environment = {"LUMOS_HOME": str(home), "LUMOS_DATABASE_URL": ""}
-    report = CliRunner().invoke(app, ["report", job], env=environment).output
-    assert f"tool calls of {job} by provenance\n" in report
+    report = CliRunner().invoke(app, ["report", job, "--all"], env=environment).output
+    assert f"Calls of tools: {job} sum2act\n" in report
     tables = CliRunner().invoke(app, ["papers", "sum2act-visual"], env=environment).output
     assert "sum2act-visual: per cent of a case's tasks" in tables and "[T] ToolBench" not in tables

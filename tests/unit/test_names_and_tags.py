@@ -17,6 +17,7 @@ STORES_NO_JOB = {
     "audit next",
     "audit report",
     "blame report",
+    "board",
     "budget",
     "cancel",
     "compare",

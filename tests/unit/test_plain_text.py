@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lumos_queue.pages.blocks import Document, Section, Table, Text
-from lumos_queue.pages.plain_text import WIDTH, render_plain_text
+from lumos_queue.pages.terminal import WIDTH, render_plain_text
 
 
 def page(*sections: Section) -> Document:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lumos_queue.pages.blocks import Block, Figure, Table
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
@@ -11,11 +11,16 @@ from lumos_queue.pages.wording import format_price
 
 
 def costs(material: Material) -> Iterator[Block]:
-    jobs = [job for job in material.jobs if job.report.get("calls")]
-    if not jobs:
-        return
+    if jobs := [job for job in material.jobs if job.report.get("calls")]:
+        yield _tokens(jobs, material)
+    yield from _adopted(material.jobs)
+
+
+def _tokens(jobs: Sequence[JobMaterial], material: Material) -> Figure:
+    """Return the figure of the calls, tokens and prices of jobs."""
     bars, rows = [], []
     has_prices = any(_prices(job, material.prices) for job in jobs)
+    has_checks = any("calls_as_expected" in job.report for job in jobs)
     for job in jobs:
         tokens = job.report["tokens"]
         prompt_tokens, output_tokens, episodes = tokens["prompt"], tokens["completion"], job.report["finished"]
@@ -32,8 +37,10 @@ def costs(material: Material) -> Iterator[Block]:
             f"{prompt_tokens + output_tokens:,}",
         ]
         row.append(f"{(prompt_tokens + output_tokens) / episodes:,.0f}" if episodes else "")
+        row += [_count_expected(job)] if has_checks else []
         rows.append(row + (_price_cells(job, prompt_tokens, output_tokens, material.prices) if has_prices else []))
     heads = ["job", "model calls", "tokens in", "tokens out", "tokens", "per episode"]
+    heads += ["episodes with expected calls"] if has_checks else []
     heads += ["price", "price per right answer"] if has_prices else []
     note = "Of finished episodes."
     if prices := material.prices:
@@ -41,9 +48,34 @@ def costs(material: Material) -> Iterator[Block]:
     elif has_prices:
         note += " Prices are those that the job was submitted with."
     title = "Tokens of prompts (in) and of replies (out)"
-    yield Figure(
+    return Figure(
         draw_bars("tokens", title, bars), Table(title, heads, rows, note), [("bar c0", "in"), ("bar c1", "out")]
     )
+
+
+def _count_expected(job: JobMaterial) -> str:
+    """Return in how many episodes the model was called as often as the formulation does for the subgoals."""
+    check = job.report.get("calls_as_expected")
+    return f"{check['as_expected']:,} of {check['episodes']:,}" if check else ""
+
+
+def _adopted(jobs: Sequence[JobMaterial]) -> Iterator[Table]:
+    """Yield a table of what other jobs spent on adopted episodes, which no other figure of the page counts."""
+    rows = [
+        [
+            job.label,
+            f"{adoption['episodes']:,} of {adoption['of']:,}",
+            adoption["from"],
+            f"{adoption['calls']:,}",
+            f"{adoption['tokens']['prompt']:,}",
+            f"{adoption['tokens']['completion']:,}",
+        ]
+        for job in jobs
+        if (adoption := job.report.get("adopted"))
+    ]
+    if rows:
+        heads = ["job", "adopted episodes", "from", "model calls", "tokens in", "tokens out"]
+        yield Table("What adopted episodes cost their jobs", heads, rows, texts=frozenset({0, 2}))
 
 
 def _prices(job: JobMaterial, page_prices: Prices | None) -> Prices | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from lumos_queue.pages.blocks import Block, Table
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import format_interval, format_share, format_whole_metric, plain
+from lumos_queue.pages.wording import MISSING, format_interval, format_share, format_whole_metric, plain
 from lumos_queue.records import Role
 from lumos_queue.reports.judge import list_judge_figures
 
@@ -15,28 +15,30 @@ from lumos_queue.reports.judge import list_judge_figures
 def details(material: Material) -> Iterator[Block]:
     for job in material.jobs:
         if figures := job.report.get("samples"):
-            yield _samples(job, figures)
+            yield tabulate_samples(job, figures)
         if calls := job.report.get("tool_calls"):
             rows = [[plain(group["status"]), plain(group["provenance"]), f"{group['calls']:,}"] for group in calls]
             heads = ["status", "answer from", "calls"]
             yield Table(f"Calls of tools: {job.label}", heads, rows, texts=frozenset({0, 1}))
         if figures := job.report.get("by_provenance"):
             yield _by_provenance(job, figures)
-        if rows := [*_experts(job.report), *_people(job.report), *_judge(job.report), *_roles(job.report)]:
+        rows = [row for list_figures in _FURTHER for row in list_figures(job.report)]
+        if rows:
             yield Table(f"Further figures: {job.label}", ["figure", "value"], rows)
 
 
-def _samples(job: JobMaterial, samples: Mapping[str, Any]) -> Table:
+def tabulate_samples(job: JobMaterial, samples: Mapping[str, Any]) -> Table:
     """Return the table of flip rates, pass@k and maj@k."""
-    measurements = [("flip rate", samples["flips"], "rate")]
+    measurements: list[tuple[str, Mapping[str, Any], str]] = [("flip rate", samples["flips"], "rate")]
     measurements += [(f"pass@{share['k']}", share, "value") for share in samples.get("pass_at", ())]
     measurements += [(f"maj@{share['k']}", share, "value") for share in samples.get("majority_at", ())]
+    has_few = any(figure["too_few"] for _, figure, _ in measurements)
     rows = [
         [
             name,
-            format_share(figure[key]) if figure[key] is not None else "",
-            format_interval(*figure["ci95"]),
+            *([MISSING] * 2 if figure[key] is None else [format_share(figure[key]), format_interval(*figure["ci95"])]),
             f"{figure['of']:,}",
+            *([f"{figure['too_few']:,}"] if has_few else []),
         ]
         for name, figure, key in measurements
     ]
@@ -45,7 +47,8 @@ def _samples(job: JobMaterial, samples: Mapping[str, Any]) -> Table:
     )
     note += "maj@k is the score of the most frequent answer of k samples, a tie counted in parts."
     title = f"Samples of a task, by {plain(samples['metric'])}: {job.label}"
-    return Table(title, ["figure", "value", "95 % interval", "tasks"], rows, note)
+    heads = ["figure", "value", "95 % interval", "tasks", *(["too few samples judged"] if has_few else [])]
+    return Table(title, heads, rows, note, ranks=(0, 0, 0, 1, 2)[: len(heads)])
 
 
 def _by_provenance(job: JobMaterial, groups: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -58,7 +61,8 @@ def _by_provenance(job: JobMaterial, groups: Mapping[str, Mapping[str, Any]]) ->
     return Table(title, ["answers", "items", *map(plain, names)], rows)
 
 
-def _experts(report: Mapping[str, Any]) -> Iterator[list[str]]:
+def list_expert_figures(report: Mapping[str, Any]) -> Iterator[list[str]]:
+    """Yield (name, text) of the figures of a job that runs experts."""
     if figures := report.get("expert_runs"):
         for name, count in figures["runs"].items():
             yield [f"runs of experts: {plain(name)}", f"{count:,}"]
@@ -95,5 +99,14 @@ def _roles(report: Mapping[str, Any]) -> Iterator[list[str]]:
     for name, count in report.get(Role.ROUTER, {}).items():
         yield [f"router: {plain(name)}", f"{count:,}"]
     for name, figure in report.get(Role.STATE_MANAGER, {}).items():
-        text = f"{figure:,}" if isinstance(figure, int) else f"{figure['count']:,} of {figure['of']:,}"
-        yield [f"state manager: {plain(name)}", text]
+        yield [f"state manager: {plain(name)}", f"{figure:,}" if isinstance(figure, int) else _format_verdicts(figure)]
+
+
+def _format_verdicts(figure: Mapping[str, Any]) -> str:
+    """Return how many of some verdicts there are, with share and interval."""
+    if not figure["of"]:
+        return "no such call"
+    return f"{figure['count']:,} of {figure['of']:,}: {format_whole_metric(figure)}"
+
+
+_FURTHER = (list_expert_figures, _people, _judge, _roles)

@@ -142,7 +142,7 @@ def _errors(jobs: Sequence[JobMaterial], limits: PageLimits) -> Iterator[Block]:
             (infra_rows if problem["ending"] == INFRASTRUCTURE else agent_rows).append(row)
         infra_rows += [
             [job.label, "will be retried", truncate(reason, limits.text // 4), f"{items:,}"]
-            for reason, items in job.owed[:max_rows]
+            for reason, items in job.retried[:max_rows]
         ]
     texts = frozenset({0, 1, 2})
     if agent_rows:

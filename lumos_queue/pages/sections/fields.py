@@ -10,7 +10,8 @@ from lumos_queue.pages.blocks import Figure, Table
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.charts.scale import round_up
 from lumos_queue.pages.material import JobMaterial
-from lumos_queue.pages.wording import format_points, format_probability, format_share, format_whole_metric, plain
+from lumos_queue.pages.wording import format_difference, format_probability, format_share, format_whole_metric, plain
+from lumos_queue.reports.comparison_values import PairComparison
 from lumos_queue.reports.field_groups import name_group
 
 HOLM = "p-values are corrected by Holm's method over all groups of the field."
@@ -28,7 +29,7 @@ def scores_by_field(job: JobMaterial) -> Iterator[Figure]:
             value, (low, high) = (score["value"], score["ci95"]) if score else (None, (None, None))
             rows.append(
                 Estimate(
-                    name_group(group),
+                    _name(group),
                     value,
                     low,
                     high,
@@ -39,7 +40,7 @@ def scores_by_field(job: JobMaterial) -> Iterator[Figure]:
             )
         lines = [
             [
-                name_group(group),
+                _name(group),
                 f"{group['n']:,}",
                 *(format_whole_metric(group["metrics"].get(metric)) for metric in metrics),
             ]
@@ -49,40 +50,32 @@ def scores_by_field(job: JobMaterial) -> Iterator[Figure]:
         yield Figure(draw_forest(f"by-{job.id}-{number}", title, rows), table)
 
 
+def _name(group: Mapping[str, Any]) -> str:
+    return name_group(group["kind"], group.get("value"), group.get("values"))
+
+
 def _format_items(items: int, text: str) -> str:
     return f"n = {items:,}: {text}" if text else f"n = {items:,}"
 
 
-def differences_by_field(key: str, comparison: Mapping[str, Any], metric: str) -> Iterator[Figure]:
+def differences_by_field(key: str, pair: PairComparison, metric: str) -> Iterator[Figure]:
     """Yield a figure for each field by which the comparison of two jobs is split."""
-    for number, (field, groups) in enumerate(comparison.get("by", {}).items()):
-        title = f"{comparison['b']} − {comparison['a']} by {shorten(field)}, in points of {plain(metric)}"
-        rows, lines = [], []
+    for number, (field, groups) in enumerate((pair.by or {}).items()):
+        title = f"{pair.b} − {pair.a} by {shorten(field)}, in points of {plain(metric)}"
+        rows, lines, ends = [], [], []
         for group in groups:
-            name = name_group(group)
-            if not group["pairs"]:
+            name, figures = name_group(group.kind, group.value, group.values), group.figures
+            if figures is None:
                 rows.append(Estimate(name, None, amount="no pairs"))
-                lines.append([name, "0", *[""] * 6])
+                lines.append([name, "0", *[""] * 4])
                 continue
-            low, high = group["ci95"]
-            value, interval = format_points(group["difference"]), f"[{format_points(low)}, {format_points(high)}]"
-            rows.append(
-                Estimate(
-                    name,
-                    group["difference"],
-                    low,
-                    high,
-                    "ours",
-                    None,
-                    _format_items(group["pairs"], f"{value} {interval}"),
-                )
-            )
-            scores = [format_share(group[side]["value"]) for side in ("value_a", "value_b")]
-            chances = [format_probability(group[chance]) for chance in ("p", "p_holm")]
-            lines.append([name, f"{group['pairs']:,}", *scores, value, interval, *chances])
-        ends = [abs(end) for group in groups if group["pairs"] for end in (*group["ci95"], group["difference"])]
+            text = format_difference(figures.difference, figures.ci95)
+            rows.append(Estimate(name, figures.difference, *figures.ci95, amount=_format_items(figures.pairs, text)))
+            ends += [abs(end) for end in (*figures.ci95, figures.difference)]
+            scores = [format_share(mean.value) for mean in (figures.value_a, figures.value_b)]
+            p = format_probability(figures.p if group.p_holm is None else group.p_holm)
+            lines.append([name, f"{figures.pairs:,}", *scores, text, p])
         axis_end = min(round_up(max(ends, default=0.1)), 1.0)
-        jobs = [comparison["a"], comparison["b"]]
-        heads = [shorten(field), "pairs", *jobs, "difference", "95 % interval", "p", "p, Holm"]
-        table = Table(title, heads, lines, HOLM)
+        heads = [shorten(field), "pairs", pair.a, pair.b, "difference, points", "p, Holm"]
+        table = Table(title, heads, lines, HOLM, ranks=(0, 1, 3, 2, 0, 0))
         yield Figure(draw_forest(f"{key}-by-{number}", title, rows, -axis_end, axis_end, "points"), table)

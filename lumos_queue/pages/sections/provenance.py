@@ -10,6 +10,7 @@ from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.wording import format_time, plain
+from lumos_queue.prompts.function_list import DESCRIPTIONS
 from lumos_queue.util.plugins import Plugin
 
 SHORT = 12  #: characters of a digest in the table that compares jobs
@@ -90,14 +91,14 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     yield "sha256 of the data file", report.get("row_origin", {}).get("file_sha256", "")
     yield "digest of the dataset", row.dataset or ""
     yield "formulation", f"{row.formulation} version {report.get('formulation_version', 1)}" if row.formulation else ""
+    yield "descriptions of tools", report.get(DESCRIPTIONS, "")
+    yield "answer at the limit", report.get("scoring", {}).get("at_limit", "")
     yield "digest of the agent", row.agent
     for role, figures in report.get("prompts", {}).items():
         yield f"prompts of {plain(role)}", _versions(figures, "prefix")
     yield "answer reader", report.get("reader", "")
-    for role, figures in report.get("reply_endings", {}).items():
-        parts = [f"{figures['cut']:,} cut at the limit of tokens"] if figures["cut"] else []
-        parts += [f"{figures['unanswered']:,} without an answer"] if figures["unanswered"] else []
-        yield f"replies of {role}", f"of {figures['replies']:,}: {', '.join(parts)}" if parts else ""
+    for role in report.get("reply_endings", {}):
+        yield f"replies of {role}", format_reply_endings(report, role)
     for metric, versions in report.get("scoring", {}).get("versions", {}).items():
         texts = [f"{version} ({episodes:,} episodes)" for version, episodes in versions.items()]
         yield f"scorer of {plain(metric)}", ", ".join(texts)
@@ -106,9 +107,18 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     for name, value in _settings(row.spec):
         yield name, value
     for name, value in report.get("requests", {}).items():
-        yield f"requests: {plain(name)}", value
+        yield name, value
     for name, value in report.get("tools", {}).items():
         yield f"tool setting {plain(str(name))}", _as_text(value)
+
+
+def format_reply_endings(report: Mapping[str, Any], role: str) -> str:
+    """Return how many replies of a role were cut at the limit of tokens or led to no answer; '' for none."""
+    if (figures := report.get("reply_endings", {}).get(role)) is None:
+        return ""
+    parts = [f"{figures['cut']:,} cut at the limit of tokens"] if figures["cut"] else []
+    parts += [f"{figures['unanswered']:,} without an answer"] if figures["unanswered"] else []
+    return f"of {figures['replies']:,}: {', '.join(parts)}" if parts else ""
 
 
 def _versions(versions: Any, name: str) -> str:
@@ -136,7 +146,7 @@ def _settings(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield plain(name), _as_text(value)
     agent = request.get("agent")
     for name, value in agent.items() if isinstance(agent, Mapping) else ():
-        if name != "tools" and value not in (None, "", {}, []):
+        if name not in ("tools", "at_limit") and value not in (None, "", {}, []):
             yield f"agent: {plain(name)}", _as_text(value)
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from db.kinds.job_kinds import JobKind
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
@@ -12,10 +12,12 @@ from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.sections.fields import scores_by_field
 from lumos_queue.pages.sections.rules import tabulate_rules
 from lumos_queue.pages.wording import format_interval, format_metric, format_share, format_whole_metric, plain
-from lumos_queue.papers.published_figures import PublishedFigure
 from lumos_queue.reports.task_choice import remark_on_choice
 from lumos_queue.reports.tool_rules import label_metric
 from lumos_queue.row_origins.origins import STATED_REMARK, RowState
+
+if TYPE_CHECKING:
+    from lumos_queue.papers.published_figures import PublishedFigure
 
 LEGEND = (("mark ours", "these jobs"), ("mark paper", "published"), ("mark baseline", "rules without a model"))
 HOW = (
@@ -47,8 +49,11 @@ def scores(material: Material) -> Iterator[Block]:
             yield Text(_explain_no_figure(scored_jobs, f"{benchmark} ({split})"))
         if len({name for job in scored_jobs for name in job.report.get("metrics", {})}) > 1:
             yield _metrics(f"All metrics of {kind} {benchmark} ({split})", scored_jobs)
+        yield from _trials(f"Trials of {kind} {benchmark} ({split})", scored_jobs)
         yield from tabulate_rules(f"{kind} {benchmark} ({split})", scored_jobs)
-        yield from (table for job in scored_jobs for table in _groups(job))
+        for job in scored_jobs:
+            yield from tabulate_groups(job.report, job.label)
+            yield from tabulate_overalls(job.report, job.label)
         yield from (block for job in scored_jobs for block in scores_by_field(job))
 
 
@@ -128,20 +133,62 @@ def _metrics(title: str, jobs: Sequence[JobMaterial]) -> Table:
     return Table(title, ["job", *(label_metric(jobs[0].report, name) for name in names)], rows)
 
 
-def _groups(job: JobMaterial) -> Iterator[Table]:
+def _trials(title: str, jobs: Sequence[JobMaterial]) -> Iterator[Table]:
+    """Yield a table of the metrics whose mean is not over items: trials, and the scores of sets of samples."""
+    rows = [
+        [job.label, label_metric(job.report, name), f"{metric['of']:,}", *_format_sets(metric.get("sets"))]
+        for job in jobs
+        for name, metric in job.report.get("metrics", {}).items()
+        if metric["of"] != job.report["n"] or "sets" in metric
+    ]
+    if rows:
+        heads = ["job", "metric", "trials", "scores of the sample sets", "their standard deviation"]
+        yield Table(title, heads, rows, texts=frozenset({0, 1, 3}), ranks=(0, 0, 0, 1, 2))
+
+
+def _format_sets(sets: Mapping[str, Any] | None) -> list[str]:
+    if sets is None:
+        return ["", ""]
+    spread = "" if sets["spread"] is None else f"{100 * sets['spread']:.1f} points"
+    return [", ".join(map(format_share, sets["means"])), spread]
+
+
+def tabulate_groups(report: Mapping[str, Any], label: str) -> Iterator[Table]:
     """Yield tables of a job's scores by the groups of its benchmark."""
-    for by, groups in job.report.get("groups", {}).items():
+    for by, groups in report.get("groups", {}).items():
         names = list(dict.fromkeys(name for figures in groups.values() for name in figures["metrics"]))
+        overalls = [name for name, means in report.get("overall", {}).items() if "over_tasks" in means]
         rows = [
-            [group, f"{figures['n']:,}", *(format_whole_metric(figures["metrics"].get(name)) for name in names)]
+            [
+                group,
+                f"{figures['n']:,}",
+                *(format_whole_metric(figures["metrics"].get(name)) for name in names),
+                *(format_whole_metric(figures["overall"].get(name, {}).get("over_tasks")) for name in overalls),
+            ]
             for group, figures in groups.items()
         ]
-        yield Table(f"{job.label} by {plain(by)}", [plain(by), "items", *map(plain, names)], rows, folded=True)
-    for name, means in job.report.get("overall", {}).items():
+        heads = [plain(by), "items", *map(plain, names), *map(plain, overalls)]
+        yield Table(f"{label} by {plain(by)}", heads, rows, folded=True)
+
+
+def tabulate_overalls(report: Mapping[str, Any], label: str) -> Iterator[Block]:
+    """Yield a table of the overall scores of a job, and a sentence on each that lacks a metric."""
+    rows = []
+    for name, means in report.get("overall", {}).items():
         if "not_run" in means:
+            missing = ", ".join(map(plain, means["not_run"]))
+            yield Text(f"{label}: the overall score '{plain(name)}' was not computed: nothing was judged by {missing}")
             continue
-        rows = [
-            [plain(over), f"{means[over]['n']:,}", format_whole_metric(means[over])]
-            for over in ("over_metrics", "over_tasks")
-        ]
-        yield Table(f"{job.label}: overall ({plain(name)})", ["mean", "n", "score"], rows)
+        over_metrics, over_tasks = means["over_metrics"], means["over_tasks"]
+        rows.append(
+            [
+                plain(name),
+                format_whole_metric(over_metrics),
+                f"{over_metrics['n']:,}",
+                format_whole_metric(over_tasks),
+                f"{over_tasks['n']:,}",
+            ]
+        )
+    if rows:
+        heads = ["overall score", "mean over metrics", "metrics", "mean over tasks", "items"]
+        yield Table(f"{label}: overall scores", heads, rows, ranks=(0, 0, 2, 0, 1))

@@ -10,7 +10,7 @@ from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.lines import Point, draw_curve
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import plain
+from lumos_queue.pages.wording import format_rate, format_seconds, plain
 
 MAX_POINTS = 60  #: points of a curve; each is the mean of the same number of steps
 
@@ -19,8 +19,8 @@ def fits_and_models(material: Material, limits: PageLimits) -> Iterator[Block]:
     room = limits.points
     for number, job in enumerate(job for job in material.jobs if job.row.kind == JobKind.TRAIN):
         if fits := job.report.get("fits"):
-            heads = ["fit", "steps", "tokens", "first loss", "last loss", "dev loss", "peak memory, MB"]
-            yield Table(f"Fits of {job.label}", heads, [_fit(fit) for fit in fits])
+            yield tabulate_fits(job, fits)
+        yield from tabulate_windows(job)
         curves = [*_curves(job, "training_steps", "loss", number), *_curves(job, "feedback_steps", "reward", number)]
         for index, curve in enumerate(curves):
             room -= len(curve.table.rows)
@@ -35,6 +35,31 @@ def fits_and_models(material: Material, limits: PageLimits) -> Iterator[Block]:
             ]
             heads = ["model", "kind", "bytes", "digest", "folder"]
             yield Table(f"Models that {job.label} wrote", heads, rows[: limits.rows], texts=frozenset({0, 1, 3, 4}))
+
+
+def tabulate_fits(job: JobMaterial, fits: Sequence[Mapping[str, Any]]) -> Table:
+    """Return a table of a training job's fits: steps, tokens and losses."""
+    heads = ["fit", "steps", "tokens", "first loss", "last loss", "dev loss", "peak memory, MB"]
+    return Table(f"Fits of {job.label}", heads, [_fit(fit) for fit in fits])
+
+
+def tabulate_windows(job: JobMaterial) -> Iterator[Table]:
+    """Yield a table of the parts in which a job trained, if they have a loss: what each has cost, and its losses."""
+    rows = [
+        [
+            window.get("fit") or "the only one",
+            f"{window['step']:,}",
+            *(f"{window[name]:.4f}" if window.get(name) is not None else "" for name in ("loss", "dev_loss")),
+            f"{window['tokens']:,}",
+            format_rate(window["tokens_per_second"]),
+            format_seconds(window["seconds"]),
+        ]
+        for window in job.report["windows"]
+        if window.get("loss") is not None and window.get("reward") is None
+    ]
+    if rows:
+        heads = ["fit", "steps done", "loss", "dev loss", "tokens", "tokens/s", "time"]
+        yield Table(f"Parts of {job.label}", heads, rows, folded=True, ranks=(0, 0, 0, 1, 4, 3, 2))
 
 
 def _fit(fit: Mapping[str, Any]) -> list[str]:

@@ -16,10 +16,10 @@ from db.queries.pairs import Pair
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.errors import SpecError
 from lumos_queue.pages.labels import JobLabel, label_jobs
-from lumos_queue.pages.limits import LEVELS
 from lumos_queue.pages.sections.comparison import comparison
 from lumos_queue.reports.comparability import COMMON, choose_metric
 from lumos_queue.reports.comparison import Options, compare_jobs
+from lumos_queue.reports.comparison_values import JobsComparison
 from lumos_queue.reports.step_pairs import pair_episodes
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.answers import answer_part
@@ -92,7 +92,7 @@ async def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = 
     names, metric, by = await run_in_threadpool(_find_ids, visit, jobs), storable(metric)[0], storable(by)[0]
     options = Options(metric, common, max_pairs=0, by=[by] if by else [])
 
-    def read(connection: Connection) -> dict[str, Any] | str:
+    def read(connection: Connection) -> JobsComparison | str:
         try:
             return compare_jobs(connection, _find_jobs(connection, names), options)
         except SpecError as error:
@@ -107,7 +107,7 @@ async def figures(visit: Reading, jobs: Names, metric: str = "", common: bool = 
             text, offer, _ = report.partition(COMMON)
             query = _query_names(names, metric=metric, common="true", by=by) if offer else ""
             return {"blocks": (), "refusal": text.strip(), "query": query}
-        return {"blocks": list(comparison([report], LEVELS[0])), "refusal": ""}
+        return {"blocks": list(comparison([report], max_tasks=0)), "refusal": ""}
 
     return await answer_part("compare_figures.html", result, describe)
 

@@ -1,0 +1,114 @@
+"""Figures that only some jobs have: each is in a section of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from db.queries.jobs import get_job
+from lumos_queue.pages.blocks import Block
+from lumos_queue.pages.limits import LEVELS
+from lumos_queue.pages.material import Material, read_material
+from lumos_queue.pages.sections.costs import costs
+from lumos_queue.pages.sections.details import details
+from lumos_queue.pages.sections.overview import overview
+from lumos_queue.pages.sections.scores import scores
+from lumos_queue.pages.sections.training import fits_and_models
+from lumos_queue.pages.terminal import print_blocks
+from tests.integration.databases import sqlite_only
+from tests.integration.test_training_rows import train_job
+from tests.scored_jobs import create_scored_job
+
+pytestmark = sqlite_only
+
+
+def read(database, job: str, **figures: Any) -> Material:
+    """The data of a job whose report has also these figures."""
+    with database.engine.connect() as connection:
+        material = read_material(connection, [get_job(connection, job)])
+    (read_job,) = material.jobs
+    return replace(material, jobs=[replace(read_job, report={**read_job.report, **figures})])
+
+
+def lines(blocks: Iterable[Block]) -> list[str]:
+    """The lines of these blocks in a wide terminal, with single spaces."""
+    console = Console(file=StringIO(), width=200, color_system=None)
+    print_blocks(console, list(blocks))
+    assert isinstance(console.file, StringIO)
+    return [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
+
+
+def test_tasks_with_too_few_judged_samples_are_counted(database):
+    material = read(database, create_scored_job(database, [[1, 1], [1, 0], [0, 0], [1, None]]))
+    for section in (details, overview):
+        shown = lines(section(material))
+        assert "figure value 95 % interval tasks too few samples judged" in shown
+        assert any(line.startswith("flip rate 33.3 % [") and line.endswith("] 3 1") for line in shown)
+        assert any(line.startswith("pass@1 62.5 % [") and line.endswith("] 4 0") for line in shown)
+
+
+def test_a_rate_of_no_task_has_no_interval(database):
+    material = read(database, create_scored_job(database, [[1, None], [None, 0]]))
+    assert "flip rate – – 0 2" in lines(details(material))
+
+
+def test_trials_and_sample_sets_are_shown_if_a_mean_is_not_over_items(database):
+    job = create_scored_job(database, [[1], [0]], of=3)
+    label = f"{job} iterative"
+    assert f"{label} accuracy 6" in lines(scores(read(database, job)))
+    metrics = {
+        "accuracy": {"value": 0.5, "ci95": [0.1, 0.9], "of": 2},
+        "strict": {"value": 0.5, "ci95": [0.1, 0.9], "of": 4, "sets": {"means": [0.25, 0.75], "spread": 0.353553}},
+    }
+    shown = lines(scores(read(database, job, metrics=metrics)))
+    assert f"{label} strict 4 25.0 %, 75.0 % 35.4 points" in shown and f"{label} accuracy 2" not in shown
+    metrics["strict"] = {"value": 0.5, "ci95": [0.1, 0.9], "of": 2}
+    assert not any(line.startswith("Trials of") for line in lines(scores(read(database, job, metrics=metrics))))
+
+
+def test_what_adopted_episodes_cost_is_apart_from_what_the_job_cost(database):
+    adoption = {
+        "episodes": 3,
+        "of": 5,
+        "from": "abcdefgh",
+        "calls": 1234,
+        "tokens": {"prompt": 56789, "completion": 321},
+    }
+    job = create_scored_job(database, [[1], [0]])
+    for calls in (4, 0):
+        shown = lines(costs(read(database, job, adopted=adoption, calls=calls)))
+        assert f"{job} iterative 3 of 5 abcdefgh 1,234 56,789 321" in shown
+        assert any(line.startswith("Tokens of prompts") for line in shown) == bool(calls)
+    assert "adopted 3 of 5" in lines(overview(read(database, job, adopted=adoption)))
+
+
+def test_episodes_with_the_expected_number_of_calls_are_counted(database):
+    job = create_scored_job(database, [[1], [0]])
+    shown = lines(costs(read(database, job, calls_as_expected={"episodes": 2, "as_expected": 1})))
+    assert any(line.endswith(" 1 of 2") for line in shown) and any("expected calls" in line for line in shown)
+
+
+def test_remarks_on_figures_are_in_the_first_look(database):
+    job = create_scored_job(database, [[1], [0]])
+    scoring = {"at_limit": "wrong", "versions": {}, "remarks": ["the last layer is used"]}
+    shown = lines(overview(read(database, job, remarks=["8 of 9 rows are overlong"], scoring=scoring)))
+    assert {f"{job}: 8 of 9 rows are overlong", f"{job}: the last layer is used"} <= set(shown)
+
+
+WINDOW = {"item": 1, "fit": "a", "step": 20, "loss": 1.5, "dev_loss": 2.25, "tokens": 3000, "seconds": 2.0}
+
+
+@pytest.mark.parametrize("section", [overview, lambda material: fits_and_models(material, LEVELS[0])])
+def test_losses_of_a_training_job_without_stored_steps_are_shown(
+    database, section: Callable[[Material], Iterable[Block]]
+):
+    job = train_job(database)
+    windows = [WINDOW | {"tokens_per_second": 1500.0}, {"item": 2, "counts": {"rows": 7}}]
+    shown = lines(section(read(database, job, windows=windows)))
+    assert "fit steps done loss dev loss tokens tokens/s time" in shown
+    assert "a 20 1.5000 2.2500 3,000 1,500 2.00 s" in shown
