@@ -2,7 +2,7 @@
 
 python -m tests.screenshots [--tasks 2000] [--folder docs/pictures] [--home FOLDER] [--drawings]
 
-`explorer/` gets every page of the explorer, light at 1280 pixels and dark at 390. `terminal.svg` shows commands that ran,
+`explorer/` gets every page of the explorer, light at 1280 pixels and dark at 390. `terminal.svg` shows commands,
 `comparison.svg` the forest plot of two jobs, `architecture.svg` the parts of a deployment; with --drawings, only these
 three are made. A page with a problem of axe-core or an error in its console is printed, and the exit code is 1. With
 --home, the jobs in that folder are used.

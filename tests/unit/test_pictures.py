@@ -1,4 +1,4 @@
-"""The pictures of the documentation: each page of the list has one, and each is small and has a text for its readers."""
+"""The pictures of the documentation: every page of the list has one, and each is small and has a text."""
 
 from __future__ import annotations
 
