@@ -88,7 +88,7 @@ docs: .venv/docs
 docs-reference: .venv/dev
 	$(BIN)/python -m tests.reference_pages
 
-## Evaluate 2,000 tasks, and take a picture of every page of the explorer (six minutes): docs/pictures/explorer.
+## Evaluate 2,000 tasks, and make all pictures of docs/pictures (six minutes); OPTIONS=--drawings, for the drawings alone.
 screenshots: .venv/dev
 	$(BIN)/python -m tests.screenshots $(OPTIONS)
 

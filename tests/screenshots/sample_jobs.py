@@ -27,6 +27,7 @@ class SampleNames:
     """Names of the stored samples."""
 
     jobs: tuple[str, str]
+    short: str  #: an evaluation like the first, with at most one subgoal
     wrong: str  #: an episode with a wrong answer
     task: int  #: key of its task
     audit: str = AUDIT
@@ -38,6 +39,7 @@ def store_samples(home: Path, tasks: int) -> SampleNames:
     options = ["--agent", "starter", "--split", "familiar", "--limit", str(max(1, tasks // 2))]
     first = _lumos(home, "evaluate", "wordmath", *options, "--name", "one subgoal at a time")["job"]
     second = _lumos(home, "evaluate", "wordmath", *options, "--formulation", "one-pass", "--name", "all at once")["job"]
+    short = _lumos(home, "evaluate", "wordmath", *options, "--max-subgoals", "1", "--name", "one subgoal")["job"]
     _lumos(home, "convert", "wordmath", "--deterministic", "--split", "train", "--limit", "300")
     if not (home / "builds" / BUILD).exists():
         where = "origin=converted level>=executed"
@@ -45,7 +47,7 @@ def store_samples(home: Path, tasks: int) -> SampleNames:
         _label(home)
         _lumos(home, "dataset", "build", BUILD, "--where", where)
     wrong_episode = _lumos(home, "episodes", first, "--where", "score<1", "--limit", "1")["episodes"][0]["episode"]
-    return SampleNames((first, second), wrong_episode, _load_task(home, wrong_episode))
+    return SampleNames((first, second), short, wrong_episode, _load_task(home, wrong_episode))
 
 
 def _load_task(home: Path, episode: str) -> int:
