@@ -20,7 +20,7 @@ for name in (
     "lumos_queue.cli.conversions",
     "lumos_queue.cli.doctor",
     "lumos_queue.cli.main",
-    "lumos_queue.cli.report_tables",
+    "lumos_queue.pages.sections.overview",
     "lumos_queue.cli.run",
     "lumos_queue.cli.submit",
     "lumos_queue.reports.report",

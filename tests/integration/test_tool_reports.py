@@ -223,7 +223,7 @@ def test_people_see_tables(home, capsys, monkeypatch):
         shown = capsys.readouterr().out
         assert max(map(len, shown.splitlines())) <= int(width)
         lines = [" ".join(line.split()) for line in shown.splitlines()]
-        assert "router: repeated 1" in lines and {"ok real 2", "ok synthetic 1"} <= set(lines)
+        assert "router: repeated 1" in lines and {"ok recorded 2", "ok synthetic 1"} <= set(lines)
         assert any(line.startswith("state manager: disagreement 1 of 3: 33.3 % [") for line in lines)
         assert "state manager: success of failed calls no such call" in lines
 
