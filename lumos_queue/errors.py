@@ -191,6 +191,13 @@ class DatabaseUnavailable(DatabaseFailure):
     """
 
 
+class TransactionConflict(DatabaseUnavailable):
+    """Raised when the database has ended a transaction so that another one could continue, as in a deadlock.
+
+    The same transaction may succeed at once.
+    """
+
+
 class RowsRefused(DatabaseFailure):
     """Raised when the rows of a statement are the cause: a value, a size, or a constraint."""
 

@@ -13,8 +13,9 @@ in the same way (`removing`).
 from __future__ import annotations
 
 import time
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from typing import TypeVar
 
 from sqlalchemy import Connection, select, update
 
@@ -22,11 +23,13 @@ from db.engine.connection import Database, now
 from db.engine.time_conditions import is_recent
 from db.kinds.states import JobState
 from db.models import Heartbeat, JobRow
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import SpecError, TransactionConflict
 
 FIRST_ROWS = 5000  #: of the first chunk; what fits in one such chunk is written in one transaction
 MAX_ROWS = 5000
 SECONDS = 0.1  #: that a transaction should take
+T = TypeVar("T")
+MAX_CONFLICTS = 4  #: after which a conflict with another transaction is raised
 IDLE_REST = 0.25  #: pause after a transaction, in units of its duration, when no worker session is alive
 ALIVE_SECONDS = 60.0  #: since a session's last report; longer than leases usually are
 UNTOUCHED_SECONDS = 15.0  #: without a report, after which the writing process counts as dead
@@ -63,6 +66,14 @@ class Chunks:
         self.longest = max(self.longest, seconds)
         self.rows = max(1, min(MAX_ROWS, int(self.rows * min(2.0, SECONDS / max(seconds, 1e-6)))))
         self._rests_until = time.monotonic() + rests * seconds
+
+    def run(self, work: Callable[[Connection], T]) -> T:
+        """Return the result of `work` in a transaction. Repeat it if another transaction was in conflict with it."""
+        for _ in range(MAX_CONFLICTS):
+            with suppress(TransactionConflict), self.transaction() as connection:
+                return work(connection)
+        with self.transaction() as connection:
+            return work(connection)
 
     def rest(self, seconds: float) -> None:
         if self.database.is_sqlite and seconds > 0:

@@ -29,12 +29,14 @@ from lumos_queue.errors import (
     LumosError,
     PoolTimeout,
     RowsRefused,
+    TransactionConflict,
 )
 from lumos_queue.util.sanitize import storable
 
 MAX_STATEMENT = 2000  #: characters of a statement in a traceback
 #: SQLSTATEs after which the same statement may succeed: the server fails over, ends, starts, is full or interrupted.
-_PASSING = re.compile(r"08(?!P01)...|25006|57P0[123]|57014|40001|40P01|53...|55P03")
+_PASSING = re.compile(r"08(?!P01)...|25006|57P0[123]|57014|53...|55P03")
+_CONFLICTS = ("40001", "40P01")  #: a serialization failure, and a deadlock
 #: Classes of SQLSTATE that blame the rows: a value, a constraint, a size.
 _BLAMING = ("22", "23", "54")
 _SQLITE_PASSING = frozenset(
@@ -95,6 +97,8 @@ def as_failure(error: StatementError) -> DatabaseFailure:
 def _kind(error: StatementError) -> type[DatabaseFailure]:
     if not isinstance(error, DBAPIError):
         return DatabaseFailure
+    if _sqlstate(error) in _CONFLICTS:
+        return TransactionConflict
     if _is_passing(error):
         return DatabaseUnavailable
     if isinstance(error, IntegrityError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, func, or_, select, update
@@ -46,33 +47,45 @@ def remove_rest(database: Database, job: str) -> None:
         tasks = _end_of(connection, TaskRow, TaskRow.dataset == dataset) if dataset else 0
     while items:
         first = max(0, items - chunks.rows)
-        with chunks.transaction() as connection:
-            _touch(connection, job)
-            connection.execute(delete(Item).where(Item.job == job, Item.ordinal >= first, Item.ordinal < items))
+        chunks.run(partial(_remove_items, job=job, first=first, end=items))
         items = first
     while dataset and tasks:
         first = max(0, tasks - chunks.rows)
-        with chunks.transaction() as connection:
-            _touch(connection, job)
-            if _is_used(connection, dataset, job):
-                break
-            connection.execute(update(Dataset).where(Dataset.digest == dataset).values(complete=False))
-            # A correction's items have tasks of other jobs' datasets: these tasks stay, and so does the dataset.
-            is_unused = ~exists().where(Item.task == TaskRow.id)
-            of_chunk = (TaskRow.dataset == dataset, TaskRow.ordinal >= first, TaskRow.ordinal < tasks)
-            connection.execute(delete(TaskRow).where(*of_chunk, is_unused))
+        if not chunks.run(partial(_remove_tasks, job=job, dataset=dataset, first=first, end=tasks)):
+            break
         tasks = first
-    with chunks.transaction() as connection:
-        connection.execute(delete(JobRow).where(JobRow.id == job, JobRow.state == JobState.REMOVING))
-        if dataset:
-            usage = exists().where(JobRow.dataset == Dataset.digest), exists().where(TaskRow.dataset == Dataset.digest)
-            removed_rows = connection.execute(delete(Dataset).where(Dataset.digest == dataset, ~or_(*usage))).rowcount
-            if removed_rows:
-                connection.execute(delete(DatasetArtifact).where(DatasetArtifact.dataset == dataset))
-    while True:
-        with chunks.transaction() as connection:
-            if not remove_unnamed(connection, limit=20):  # each may have megabytes
-                break
+    chunks.run(partial(_remove_job, job=job, dataset=dataset))
+    while chunks.run(lambda connection: remove_unnamed(connection, limit=20)):  # each may have megabytes
+        pass
+
+
+def _remove_items(connection: Connection, job: str, first: int, end: int) -> None:
+    """Remove the items from `first` to `end` - 1. A worker that holds some of them may be writing their steps."""
+    _touch(connection, job)
+    connection.execute(delete(Item).where(Item.job == job, Item.ordinal >= first, Item.ordinal < end))
+
+
+def _remove_tasks(connection: Connection, job: str, dataset: str, first: int, end: int) -> bool:
+    """Remove the tasks from `first` to `end` - 1 that no item has. Return False if another job uses the dataset."""
+    _touch(connection, job)
+    if _is_used(connection, dataset, job):
+        return False
+    connection.execute(update(Dataset).where(Dataset.digest == dataset).values(complete=False))
+    # A correction's items have tasks of other jobs' datasets: these tasks stay, and so does the dataset.
+    is_unused = ~exists().where(Item.task == TaskRow.id)
+    of_chunk = (TaskRow.dataset == dataset, TaskRow.ordinal >= first, TaskRow.ordinal < end)
+    connection.execute(delete(TaskRow).where(*of_chunk, is_unused))
+    return True
+
+
+def _remove_job(connection: Connection, job: str, dataset: str | None) -> None:
+    """Remove the job, and its dataset unless another job or a task uses it."""
+    connection.execute(delete(JobRow).where(JobRow.id == job, JobRow.state == JobState.REMOVING))
+    if dataset:
+        usage = exists().where(JobRow.dataset == Dataset.digest), exists().where(TaskRow.dataset == Dataset.digest)
+        removed_rows = connection.execute(delete(Dataset).where(Dataset.digest == dataset, ~or_(*usage))).rowcount
+        if removed_rows:
+            connection.execute(delete(DatasetArtifact).where(DatasetArtifact.dataset == dataset))
 
 
 def _end_of(connection: Connection, table: Any, condition: ColumnElement[bool]) -> int:
