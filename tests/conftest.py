@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -71,6 +73,20 @@ def trust_nothing_of_other_tests(monkeypatch):
 def no_paces_of_other_tests(monkeypatch):
     """Forget the pace of endpoints: another test may have another server at the same port."""
     monkeypatch.setattr(pace, "_paces", {})
+
+
+@pytest.fixture(autouse=True)
+def no_logs_of_other_tests():
+    """Drop the logs of heartbeats that other tests have left: their databases are gone."""
+    other_threads = {thread.ident for thread in threading.enumerate() if thread.name == "heartbeat"}
+    log = logging.getLogger("workers.session")
+
+    def is_own(record: logging.LogRecord) -> bool:
+        return record.thread not in other_threads
+
+    log.addFilter(is_own)
+    yield
+    log.removeFilter(is_own)
 
 
 @pytest.fixture
