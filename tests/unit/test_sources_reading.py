@@ -336,6 +336,6 @@ def test_convert_asks_for_the_split_and_what_it_makes_of_sql_can_be_built(folder
     assert turns[1] == "R1 = SHOW TABLES" and turns[-1].endswith("= SELECT name FROM hat")
     capsys.readouterr()
     assert main([*command, "--split", "dev", "--longest", "20"]) == 0
-    shown = capsys.readouterr().out
-    assert "overlong: the module's conversation" in shown
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "overlong rejects 1 1" in shown and "the module's conversation" in shown
     assert "1 of 1 rows are overlong: a training conversation may have 20 tokens." in shown and "--longest" in shown

@@ -31,7 +31,7 @@ def conversion(material: Material, limits: PageLimits) -> Iterator[Block]:
         yield Table("Checks", heads, rows, note, frozenset({0, 1}))
     for number, job in enumerate(jobs):
         if verdicts := job.report["verdicts"][: max(5, limits.rows // (2 * len(jobs)))]:
-            yield _verdicts(f"verdicts-{number}", job, verdicts)
+            yield draw_verdicts(f"verdicts-{number}", job, verdicts)
         yield from tabulate_outcomes(job)
         yield from (Text(f"{job.id}: {remark}") for remark in job.report["remarks"])
 
@@ -68,7 +68,7 @@ def _count_stronger(job: JobMaterial, level: str) -> list[str]:
     return [format_count(counts["rows"], job.report["rows_in"]), format_share(counts["of_accepted"])]
 
 
-def _verdicts(key: str, job: JobMaterial, verdicts: list[dict]) -> Figure:
+def draw_verdicts(key: str, job: JobMaterial, verdicts: list[dict]) -> Figure:
     bars, rows = [], []
     for verdict in verdicts:
         colour = "wrong" if verdict["rejects"] else "c6"

@@ -15,7 +15,7 @@ from db.queue.wait_reasons import PAUSED_BY_PERSON
 from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.limits import shorten
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.sections.conversion import tabulate_outcomes
+from lumos_queue.pages.sections.conversion import draw_verdicts, tabulate_outcomes
 from lumos_queue.pages.sections.details import tabulate_samples
 from lumos_queue.pages.sections.feedback import feedback
 from lumos_queue.pages.sections.provenance import format_reply_endings
@@ -37,6 +37,7 @@ from lumos_queue.reports.task_choice import remark_on_choice
 from lumos_queue.reports.tool_rules import BY_RULE, PASS, TIED, WIN, WON, label_metric
 
 MAX_METRICS = 5  #: metrics of the table
+MAX_VERDICTS = 8  #: filters of a conversion
 MAX_PROBLEMS, MAX_MESSAGE = 3, 160  #: problems of a job, and characters of a message
 MAX_DIFFERENCES, MAX_HEAD = 4, 24  #: lines about differences in the head of a column, and characters of a line
 
@@ -64,6 +65,8 @@ def _further_tables(job: JobMaterial) -> Iterator[Block]:
     """Yield the tables of results that only some jobs have."""
     if job.row.kind == JobKind.CONVERT:
         yield from tabulate_outcomes(job)
+        if verdicts := job.report["verdicts"][:MAX_VERDICTS]:
+            yield draw_verdicts(f"overview-{job.id}", job, verdicts)
     if samples := job.report.get("samples"):
         yield tabulate_samples(job, samples)
     yield from tabulate_overalls(job.report, job.id)
