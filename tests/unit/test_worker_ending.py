@@ -127,6 +127,7 @@ def test_who_has_found_nobody_waiting_looks_again_after_a_while(clock, monkeypat
         assert ends() == StopSignal.CONTINUE or looks == 3
         assert len(asked) == looks, "not yet again"
     wait_until(lambda: ends() == StopSignal.DRAIN, "another waits")
+    wait_until(lambda: caplog.messages, "the failure is logged")
     assert caplog.messages == ["could not look for other jobs: gone"]
 
 
