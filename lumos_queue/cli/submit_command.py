@@ -35,10 +35,12 @@ def takes_submit_options(command: Callable[..., None] | None = None, *, concurre
         def run(*arguments: Any, **values: Any) -> None:
             from lumos_queue.submission.tags import read_name_and_tags
 
-            given = {name: values.pop(name) for name in names}
-            scheduling = Scheduling(given["priority"], given.get("concurrency", 0))
-            options = SubmitOptions(read_name_and_tags(given["name"], given["tag"]), scheduling, given["again"])
-            command(*arguments, options=options, follow=given["follow"], **values)
+            own_values = {name: values.pop(name) for name in names}
+            scheduling = Scheduling(own_values["priority"], own_values.get("concurrency", 0))
+            options = SubmitOptions(
+                read_name_and_tags(own_values["name"], own_values["tag"]), scheduling, own_values["again"]
+            )
+            command(*arguments, options=options, follow=own_values["follow"], **values)
 
         parameters: list[Parameter] = []
         for parameter in signature(command, eval_str=True).parameters.values():
