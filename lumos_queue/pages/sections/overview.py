@@ -64,9 +64,9 @@ def overview(material: Material) -> Iterator[Block]:
 def _further_tables(job: JobMaterial) -> Iterator[Block]:
     """Yield the tables of results that only some jobs have."""
     if job.row.kind == JobKind.CONVERT:
-        yield from tabulate_outcomes(job)
         if verdicts := job.report["verdicts"][:MAX_VERDICTS]:
             yield draw_verdicts(f"overview-{job.id}", job, verdicts)
+        yield from tabulate_outcomes(job)
     if samples := job.report.get("samples"):
         yield tabulate_samples(job, samples)
     yield from tabulate_overalls(job.report, job.id)
