@@ -16,7 +16,7 @@ from lumos_queue.records import Task
 from lumos_queue.reports.comparison_values import Mean, PairFigures
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.clusters import Clusters, bootstrap_interval, sign_flip_p, tasks_needed
-from lumos_queue.scoring.paired_tests import mcnemar_p, tango_interval, tasks_for_power
+from lumos_queue.scoring.paired_tests import PairedCounts, mcnemar_p, tango_interval, tasks_for_power
 from lumos_queue.scoring.statistics import compute_counted_interval
 
 PairRow = tuple[int, float, int, float, int]  #: a pair from `Pairs.each`
@@ -73,10 +73,11 @@ def _measure_kinds(single: Sequence[Kind], kinds: Sequence[Kind], is_clustered: 
     `single` are the pairs, counted by scores; `kinds` are independent clusters, or equal to `single` without clusters.
     """
     counts, clusters, standard_error = _count_pairs(single), _clusters(kinds), None
-    if counts.binary and not is_clustered:
-        low, high = tango_interval(counts.fixed, counts.broken, counts.pairs)
-        interval, test, p = "Tango's score", "McNemar, exact", mcnemar_p(counts.fixed, counts.broken)
-        needed = tasks_for_power(counts.fixed / counts.pairs, counts.broken / counts.pairs)
+    table = counts.table
+    if table and not is_clustered:
+        low, high = tango_interval(table.fixed, table.broken, table.n)
+        interval, test, p = "Tango's score", "McNemar, exact", mcnemar_p(table.fixed, table.broken)
+        needed = tasks_for_power(table.fixed / table.n, table.broken / table.n)
     else:
         low, high, method = bootstrap_interval(clusters)
         p, how = sign_flip_p(clusters)
@@ -86,11 +87,11 @@ def _measure_kinds(single: Sequence[Kind], kinds: Sequence[Kind], is_clustered: 
     worse = sum(kind.tasks for kind in kinds if _mean_difference(kind) < 0)
     return PairFigures(
         pairs=counts.pairs,
-        binary=counts.binary,
+        binary=table is not None,
         fixed=counts.fixed,
         broken=counts.broken,
-        both=counts.both,
-        neither=counts.neither,
+        both=table.both if table else None,
+        neither=table.neither if table else None,
         tasks=clusters.tasks,
         better=better,
         worse=worse,
@@ -118,28 +119,25 @@ def _mean_difference(kind: Kind) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """The numbers of pairs; `both` and `neither` are None unless all scores are 0 or 1."""
+    """The numbers of pairs; `table` has those of right and wrong answers, or is None unless all scores are 0 or 1."""
 
     pairs: int
-    binary: bool
     fixed: int
     broken: int
-    both: int | None
-    neither: int | None
+    table: PairedCounts | None
 
 
 def _count_pairs(single: Sequence[Kind]) -> _Counts:
     """Count the pairs by right and wrong; if scores are not 0 or 1, by which score is higher."""
+    fixed = sum(kind.tasks for kind in single if _mean_difference(kind) > 0)
+    broken = sum(kind.tasks for kind in single if _mean_difference(kind) < 0)
     scores = {(kind.weight_a, kind.sum_a) for kind in single} | {(kind.weight_b, kind.sum_b) for kind in single}
-    binary = scores <= {(1.0, 0.0), (1.0, 1.0)}
-    return _Counts(
-        pairs=sum(kind.tasks for kind in single),
-        binary=binary,
-        fixed=sum(kind.tasks for kind in single if _mean_difference(kind) > 0),
-        broken=sum(kind.tasks for kind in single if _mean_difference(kind) < 0),
-        both=sum(kind.tasks for kind in single if kind.sum_a == kind.sum_b == 1) if binary else None,
-        neither=sum(kind.tasks for kind in single if kind.sum_a == kind.sum_b == 0) if binary else None,
-    )
+    table = None
+    if scores <= {(1.0, 0.0), (1.0, 1.0)}:
+        both = sum(kind.tasks for kind in single if kind.sum_a == kind.sum_b == 1)
+        neither = sum(kind.tasks for kind in single if kind.sum_a == kind.sum_b == 0)
+        table = PairedCounts(both, fixed, broken, neither)
+    return _Counts(sum(kind.tasks for kind in single), fixed, broken, table)
 
 
 def _clusters(kinds: Sequence[Kind]) -> Clusters:
