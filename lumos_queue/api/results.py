@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -38,7 +39,7 @@ HEIGHT = 600  #: of a page in a notebook, in pixels
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class PageResult:
+class PageResult(ABC):
     """Figures of jobs at the moment at which they were read."""
 
     values: dict[str, Any]  #: as the command prints it with --json
@@ -46,12 +47,13 @@ class PageResult:
     def __getitem__(self, name: str) -> Any:
         return self.values[name]
 
+    @abstractmethod
     def to_markdown(self) -> str:
-        raise NotImplementedError
+        """Return the page as Markdown, without charts."""
 
+    @abstractmethod
     def to_html(self) -> str:
         """Return a page without scripts that loads no other files, as `lumos report --html` writes it."""
-        raise NotImplementedError
 
     def write(self, path: str | Path) -> Path:
         """Write the page as Markdown if the path ends in .md, else as HTML. Raises SpecError if the file exists."""
