@@ -13,7 +13,7 @@ from lumos_queue.pages.wording import format_price
 def costs(material: Material) -> Iterator[Block]:
     if jobs := [job for job in material.jobs if job.report.get("calls")]:
         yield _tokens(jobs, material)
-    yield from _adopted(material.jobs)
+    yield from _tabulate_adoption(material.jobs)
 
 
 def _tokens(jobs: Sequence[JobMaterial], material: Material) -> Figure:
@@ -59,7 +59,7 @@ def _count_expected(job: JobMaterial) -> str:
     return f"{check['as_expected']:,} of {check['episodes']:,}" if check else ""
 
 
-def _adopted(jobs: Sequence[JobMaterial]) -> Iterator[Table]:
+def _tabulate_adoption(jobs: Sequence[JobMaterial]) -> Iterator[Table]:
     """Yield a table of what other jobs spent on adopted episodes, which no other figure of the page counts."""
     rows = [
         [
