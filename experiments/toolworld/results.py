@@ -19,7 +19,6 @@ from db.queries.trajectories import StoredEpisode, stream_episodes
 from experiments.toolworld.memory_run import count_repeated
 from experiments.toolworld.plan import ToolWorldSweep
 from lumos_queue.benchmarks.toolworld.benchmark import SOLVABLE, UNSOLVABLE
-from lumos_queue.pages.wording import format_difference
 from lumos_queue.records import Action, Completion
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.reports.comparison_values import PairFigures
@@ -28,6 +27,7 @@ from lumos_queue.scoring.paired_tests import holm
 from lumos_queue.scoring.statistics import compute_weighted_interval
 from lumos_queue.settings import Settings
 from lumos_queue.sweeps.plot import write_plot
+from lumos_queue.util.wording import format_difference
 
 DECIDING = ("policy", "router")
 BySeed = Mapping[int, Sequence[StoredEpisode]]  #: each seed's episodes of the same tasks

@@ -262,7 +262,7 @@ def _line(facts: dict[str, Any]) -> str:
 
 
 def _score(facts: dict[str, Any]) -> str:
-    from lumos_queue.pages.wording import format_interval, format_metric
+    from lumos_queue.util.wording import format_interval, format_metric
 
     score = facts["score"]
     if not score:

@@ -22,7 +22,6 @@ from lumos_queue.pages.limits import LEVELS
 from lumos_queue.pages.markdown import render_markdown
 from lumos_queue.pages.sections.comparison import comparison
 from lumos_queue.pages.terminal import render_blocks, render_plain_text
-from lumos_queue.pages.wording import format_difference
 from lumos_queue.reports.board import make_board
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.reports.comparison_values import JobsComparison
@@ -34,6 +33,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.filters import read_job_where
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.new_file import write_new
+from lumos_queue.util.wording import format_difference
 
 HEIGHT = 600  #: of a page in a notebook, in pixels
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.cli.output import escape
-from lumos_queue.pages.wording import describe_reasoning
+from lumos_queue.util.wording import describe_reasoning
 
 if TYPE_CHECKING:
     from rich.console import Console

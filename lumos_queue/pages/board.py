@@ -5,9 +5,9 @@ from __future__ import annotations
 from db.engine.connection import Connection, clock
 from lumos_queue.pages.blocks import Document
 from lumos_queue.pages.sections.board import board
-from lumos_queue.pages.wording import format_time
 from lumos_queue.reports.board import Board
 from lumos_queue.util.version import code_version
+from lumos_queue.util.wording import format_time
 
 
 def compose_board(connection: Connection, table: Board) -> Document:

@@ -21,9 +21,9 @@ from lumos_queue.pages.sections.scores import scores
 from lumos_queue.pages.sections.summary import summary, title_of
 from lumos_queue.pages.sections.times import rates, times
 from lumos_queue.pages.sections.training import fits_and_models
-from lumos_queue.pages.wording import format_time
 from lumos_queue.reports.comparison_values import JobsComparison
 from lumos_queue.util.version import code_version
+from lumos_queue.util.wording import format_time
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.pages.limits import PageLimits, truncate
-from lumos_queue.pages.wording import describe_reasoning, plain
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
 from lumos_queue.reports.totals import describe_totals
+from lumos_queue.util.wording import describe_reasoning, plain
 
 LEAST_SHARED = 120  #: minimum length in characters of a common beginning of two prompts that is not repeated
 

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from lumos_queue.pages.html import make_environment
 from lumos_queue.pages.limits import shorten, truncate
-from lumos_queue.pages.wording import format_interval, format_metric, format_seconds, format_share, format_time
+from lumos_queue.util.wording import format_interval, format_metric, format_seconds, format_share, format_time
 from lumos_queue.web.request_context import RequestContext
 
 SCRIPTS = ("htmx.min.js", "sse.min.js", "keys.js", "problems.js")

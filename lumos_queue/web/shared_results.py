@@ -18,7 +18,7 @@ from typing import Any
 from fastapi import Request
 
 from db.queries.changes import Change
-from lumos_queue.pages.wording import format_seconds
+from lumos_queue.util.wording import format_seconds
 from lumos_queue.web.disconnects import await_result
 from lumos_queue.web.errors import Busy
 from lumos_queue.web.fair_queue import FairQueue

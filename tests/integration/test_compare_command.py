@@ -15,12 +15,12 @@ from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.cli.main import main
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
-from lumos_queue.pages.wording import format_probability
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Score
 from lumos_queue.reports.report import make_report
 from lumos_queue.reports.step_pairs import pair_steps
 from lumos_queue.submission.store import read_rows
+from lumos_queue.util.wording import format_probability
 from tests.fake_endpoint import FakeEndpoint, from_mapping
 from tests.gold_agent import gold_replies
 from tests.scored_jobs import create_scored_job, tasks_of

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lumos_queue.pages.blocks import Block, Table, Text
-from lumos_queue.pages.wording import format_interval, format_share
 from lumos_queue.scoring.sampling import AuditKind
+from lumos_queue.util.wording import format_interval, format_share
 
 _COUNTS = ("population", "drawn", "right", "wrong", "unsure", "disputed", "unlabelled")
 

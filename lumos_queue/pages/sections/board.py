@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lumos_queue.pages.blocks import Block, Table, Text
-from lumos_queue.pages.wording import MISSING, format_interval, format_share, plain, plural
 from lumos_queue.reports.board import Board, BoardCell, BoardColumn
+from lumos_queue.util.wording import MISSING, format_interval, format_share, plain, plural
 
 HOW = (
     "A score is the mean over all n items, with its 95 % interval. A cell of several jobs is the mean of all their "

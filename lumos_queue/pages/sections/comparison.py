@@ -13,7 +13,10 @@ from lumos_queue.pages.charts.scale import round_up
 from lumos_queue.pages.limits import shorten, truncate
 from lumos_queue.pages.material import Material
 from lumos_queue.pages.sections.fields import differences_by_field
-from lumos_queue.pages.wording import (
+from lumos_queue.reports.comparison import Options, compare_jobs
+from lumos_queue.reports.comparison_values import ComparedJob, JobsComparison, PairComparison, PairFigures
+from lumos_queue.reports.differences import describe_differences
+from lumos_queue.util.wording import (
     format_difference,
     format_points,
     format_price,
@@ -24,9 +27,6 @@ from lumos_queue.pages.wording import (
     plural,
     state_probability,
 )
-from lumos_queue.reports.comparison import Options, compare_jobs
-from lumos_queue.reports.comparison_values import ComparedJob, JobsComparison, PairComparison, PairFigures
-from lumos_queue.reports.differences import describe_differences
 
 MAX_LISTED = 20  #: limit of the fixed, and of the broken, tasks of a comparison
 MAX_QUESTION = 200  #: characters of a listed task's question

@@ -9,8 +9,8 @@ from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import MISSING, format_count, format_rate, format_share, plain
 from lumos_queue.records import MODULES
+from lumos_queue.util.wording import MISSING, format_count, format_rate, format_share, plain
 
 
 def conversion(material: Material, limits: PageLimits) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from lumos_queue.pages.blocks import Block, Figure, Table
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.material import JobMaterial, Material, Prices
-from lumos_queue.pages.wording import format_price
+from lumos_queue.util.wording import format_price
 
 
 def costs(material: Material) -> Iterator[Block]:

@@ -7,9 +7,9 @@ from typing import Any
 
 from lumos_queue.pages.blocks import Block, Table
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import MISSING, format_interval, format_share, format_whole_metric, plain
 from lumos_queue.records import Role
 from lumos_queue.reports.judge import list_judge_figures
+from lumos_queue.util.wording import MISSING, format_interval, format_share, format_whole_metric, plain
 
 
 def details(material: Material) -> Iterator[Block]:

@@ -10,8 +10,8 @@ from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import format_count, plain, plural
 from lumos_queue.records import Ending
+from lumos_queue.util.wording import format_count, plain, plural
 
 INFRASTRUCTURE = Ending.INFRA_ERROR
 #: Endings that the agent caused, in the order of their colours; other stored endings come last.

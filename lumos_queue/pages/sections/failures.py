@@ -17,9 +17,9 @@ from lumos_queue.pages.choice import Choice, choose, describe_choice
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.trajectories import ShownEpisode, ShownPicture, show_episode
-from lumos_queue.pages.wording import plural
 from lumos_queue.reports.pictures import list_pictures
 from lumos_queue.reports.trajectory import trajectory_as_json
+from lumos_queue.util.wording import plural
 
 IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")  #: media types of pictures on a page
 MAX_PICTURE = 60_000  #: bytes of a picture

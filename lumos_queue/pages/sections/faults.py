@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lumos_queue.pages.blocks import Block, Table, Text
-from lumos_queue.pages.wording import format_share
 from lumos_queue.records import Role
+from lumos_queue.util.wording import format_share
 
 
 def subgoal_labels(report: Mapping[str, Any]) -> Iterator[Block]:

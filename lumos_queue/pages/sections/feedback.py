@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from lumos_queue.pages.blocks import Block, Table, Text
-from lumos_queue.pages.wording import MISSING, format_share
+from lumos_queue.util.wording import MISSING, format_share
 
 MAX_STEPS = 12  #: steps of the table; of a longer fit, evenly spread steps with the first and the last
 

@@ -10,9 +10,9 @@ from lumos_queue.pages.blocks import Figure, Table
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.charts.scale import round_up
 from lumos_queue.pages.material import JobMaterial
-from lumos_queue.pages.wording import format_difference, format_probability, format_share, format_whole_metric, plain
 from lumos_queue.reports.comparison_values import PairComparison
 from lumos_queue.reports.field_groups import name_group
+from lumos_queue.util.wording import format_difference, format_probability, format_share, format_whole_metric, plain
 
 HOLM = "p-values are corrected by Holm's method over all groups of the field."
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lumos_queue.pages.blocks import Table
-from lumos_queue.pages.wording import format_bytes, format_loss, format_time
+from lumos_queue.util.wording import format_bytes, format_loss, format_time
 
 _FILES = {"present": "", "changed": " (its content has changed)", "missing": " (it is missing)"}
 _SHORT = 12  #: characters of a digest

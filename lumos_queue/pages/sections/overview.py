@@ -21,7 +21,12 @@ from lumos_queue.pages.sections.feedback import feedback
 from lumos_queue.pages.sections.provenance import format_reply_endings
 from lumos_queue.pages.sections.scores import tabulate_overalls
 from lumos_queue.pages.sections.training import tabulate_fits, tabulate_windows
-from lumos_queue.pages.wording import (
+from lumos_queue.records import Ending
+from lumos_queue.reports.completeness import remark
+from lumos_queue.reports.differences import describe_differences
+from lumos_queue.reports.task_choice import remark_on_choice
+from lumos_queue.reports.tool_rules import BY_RULE, PASS, TIED, WIN, WON, label_metric
+from lumos_queue.util.wording import (
     format_count,
     format_price,
     format_seconds,
@@ -30,11 +35,6 @@ from lumos_queue.pages.wording import (
     plain,
     plural,
 )
-from lumos_queue.records import Ending
-from lumos_queue.reports.completeness import remark
-from lumos_queue.reports.differences import describe_differences
-from lumos_queue.reports.task_choice import remark_on_choice
-from lumos_queue.reports.tool_rules import BY_RULE, PASS, TIED, WIN, WON, label_metric
 
 MAX_METRICS = 5  #: metrics of the table
 MAX_VERDICTS = 8  #: filters of a conversion

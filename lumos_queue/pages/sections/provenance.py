@@ -9,9 +9,9 @@ from typing import Any
 from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import format_time, plain
 from lumos_queue.prompts.function_list import DESCRIPTIONS
 from lumos_queue.util.plugins import Plugin
+from lumos_queue.util.wording import format_time, plain
 
 SHORT = 12  #: characters of a digest in the table that compares jobs
 OPEN = 2  #: a page with more jobs folds their facts

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from lumos_queue.pages.blocks import Table
 from lumos_queue.pages.material import JobMaterial
-from lumos_queue.pages.wording import format_whole_metric, plain
 from lumos_queue.reports.tool_rules import PASS, TIED, WIN, WON
+from lumos_queue.util.wording import format_whole_metric, plain
 
 NOTE = (
     "Both rules use the same stored votes. rule=tooleval counts as ToolEval's published code and takes the expectation "

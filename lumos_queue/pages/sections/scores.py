@@ -11,10 +11,10 @@ from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.sections.fields import scores_by_field
 from lumos_queue.pages.sections.rules import tabulate_rules
-from lumos_queue.pages.wording import format_interval, format_metric, format_share, format_whole_metric, plain
 from lumos_queue.reports.task_choice import remark_on_choice
 from lumos_queue.reports.tool_rules import label_metric
 from lumos_queue.row_origins.origins import STATED_REMARK, RowState
+from lumos_queue.util.wording import format_interval, format_metric, format_share, format_whole_metric, plain
 
 if TYPE_CHECKING:
     from lumos_queue.papers.published_figures import PublishedFigure

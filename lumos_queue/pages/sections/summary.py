@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from db.kinds.job_kinds import JobKind
 from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import format_interval, format_metric, format_seconds, plural
 from lumos_queue.reports.completeness import remark
 from lumos_queue.reports.task_choice import remark_on_choice
+from lumos_queue.util.wording import format_interval, format_metric, format_seconds, plural
 
 #: Of one job of each kind.
 _NAMES: dict[str, str] = {

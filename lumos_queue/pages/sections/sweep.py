@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lumos_queue.pages.blocks import Block, Table, Text
-from lumos_queue.pages.wording import MISSING, format_interval, format_share
+from lumos_queue.util.wording import MISSING, format_interval, format_share
 
 
 def sweep(report: Mapping[str, Any]) -> Iterator[Block]:

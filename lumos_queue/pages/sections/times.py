@@ -9,7 +9,7 @@ from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.charts.lines import Point, draw_curve
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import format_rate, format_seconds, format_share, format_time, plain
+from lumos_queue.util.wording import format_rate, format_seconds, format_share, format_time, plain
 
 #: Names of the parts of a call's time, in the order of `_parts_of_call`.
 CALL = ("waited in the worker", "queued at the server", "answered", "lost in failed tries")

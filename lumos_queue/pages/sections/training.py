@@ -10,7 +10,7 @@ from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.lines import Point, draw_curve
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.wording import format_rate, format_seconds, plain
+from lumos_queue.util.wording import format_rate, format_seconds, plain
 
 MAX_POINTS = 60  #: points of a curve; each is the mean of the same number of steps
 

@@ -14,7 +14,6 @@ from db.queue.stored_jobs import StoredJob
 from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.sections.failures import IMAGES
 from lumos_queue.pages.trajectories import ShownCall, describe_facts, describe_verdicts, show_calls
-from lumos_queue.pages.wording import format_seconds
 from lumos_queue.records import Completion, Execution
 from lumos_queue.reports.lanes import PlacedRow, Step, place_rows
 from lumos_queue.reports.pictures import Picture, list_pictures
@@ -23,6 +22,7 @@ from lumos_queue.reports.step_tree import TreeNode, read_tree
 from lumos_queue.reports.tool_agents import calls_functions, column_heads
 from lumos_queue.reports.trajectory import labels_as_json, trajectory_as_json
 from lumos_queue.util.images import ends_unlike, media_type_of
+from lumos_queue.util.wording import format_seconds
 
 LIMITS = PageLimits(text=3_000, prompt=6_000, steps=100, pictures=0, shows_counterparts=False, rows=100, points=0)
 MAX_PICTURES = 60  #: shown of an episode
