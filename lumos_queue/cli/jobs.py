@@ -31,6 +31,7 @@ def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = ()
     from db.queries.jobs import get_job
     from lumos_queue.reports.completeness import remark
     from lumos_queue.reports.differences import differences
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.reports.real_state import real_states
 
     with import_libraries():
@@ -41,15 +42,15 @@ def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = ()
         states = real_states(connection, rows, deployment.lease)
         material = read_material(connection, rows, by=by, overview=not whole)
     reports = [
-        {**job.report, "name": job.row.name, "differs": difference, "real_state": str(states[job.id].state)}
+        replace(job.report, name=job.row.name, differs=difference, real_state=str(states[job.id].state))
         for job, difference in zip(material.jobs, differ, strict=True)
     ]
-    described_jobs = [replace(job, report=report) for job, report in zip(material.jobs, reports, strict=True)]
-    output.result(
-        reports[0] if len(reports) == 1 else {"reports": reports},
-        lambda _: _print(replace(material, jobs=described_jobs), whole),
-    )
-    return Exit.INCOMPLETE if any(map(remark, reports)) else Exit.FINE
+    if output.as_json:
+        output.emit(as_json(reports[0] if len(reports) == 1 else {"reports": reports}))
+    else:
+        described_jobs = [replace(job, report=report) for job, report in zip(material.jobs, reports, strict=True)]
+        _print(replace(material, jobs=described_jobs), whole)
+    return Exit.INCOMPLETE if any(remark(report.result) for report in reports) else Exit.FINE
 
 
 def _print(material: Material, whole: bool) -> None:

@@ -14,6 +14,7 @@ from db.queries.outcomes import Throughput, action_errors, count_outcomes, throu
 from db.queue.stored_jobs import StoredJob
 from db.queue.tags import tags_of
 from lumos_queue.pages.labels import JobLabel, label_jobs
+from lumos_queue.reports.job_report import JobReport
 from lumos_queue.reports.report import make_report
 from lumos_queue.util.model_loading import import_libraries
 
@@ -37,7 +38,7 @@ class JobMaterial:
 
     row: StoredJob
     called: JobLabel
-    report: Mapping[str, Any]
+    report: JobReport
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     endpoints: Sequence[Any] = ()
     outcomes: Sequence[tuple[str, bool | None, int]] = ()  #: db.queries.outcomes.count_outcomes
@@ -57,7 +58,7 @@ class JobMaterial:
     @property
     def metric(self) -> str:
         """The name of the job's main metric; '' for a job without scores."""
-        return self.report.get("metric", "")
+        return self.report.scores.metric if self.report.scores else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,9 @@ def _read_job(connection: Connection, job: StoredJob, label: JobLabel, buckets: 
         report=report,
         tags=tags_of(connection, [job.id]).get(job.id, {}),
         endpoints=endpoints_of(connection, job.id),
-        outcomes=count_outcomes(connection, job.id, report.get("metric", "")) if has_episodes else (),
+        outcomes=count_outcomes(connection, job.id, report.scores.metric if report.scores else "")
+        if has_episodes
+        else (),
         errors=action_errors(connection, job.id) if has_episodes else (),
         retried=problems(connection, job.id),
         curve=throughput(connection, job.id, job.started_at, buckets) if has_episodes else None,

@@ -10,17 +10,18 @@ from db.queries.empty_replies import EmptyReplies, count_empty_replies
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.endpoints.roles import TOOL_ROLES
 from lumos_queue.records import Role
+from lumos_queue.reports.episode_figures import Problem
 
 
-def empty_reply_problems(connection: Connection, job: StoredJob) -> list[dict[str, Any]]:
-    """Return, for each role with empty replies, a problem with the numbers of `episodes` and of empty `replies`.
+def empty_reply_problems(connection: Connection, job: StoredJob) -> list[Problem]:
+    """Return, for each role with empty replies, a problem with the numbers of episodes and of empty replies.
 
     Its `ending` is '', because an empty reply is not a separate ending.
     """
     spec = job.spec.get("infer", job.spec)
     samplings = spec.get("agent", {}).get("samplings", {})
     return [
-        {"ending": "", "message": _describe(empty, samplings), "episodes": empty.episodes, "replies": empty.replies}
+        Problem("", _describe(empty, samplings), empty.episodes, empty.replies)
         for empty in count_empty_replies(connection, job.id)
     ]
 

@@ -13,7 +13,8 @@ from db.queries.tasks import first_task, load_keyed_tasks
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
-from lumos_queue.reports.comparison_values import Mean, PairFigures
+from lumos_queue.reports.comparison_values import PairFigures
+from lumos_queue.reports.score_values import Mean
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.clusters import Clusters, bootstrap_interval, sign_flip_p, tasks_needed
 from lumos_queue.scoring.paired_tests import PairedCounts, mcnemar_p, tango_interval, tasks_for_power

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 MISSING = "–"  #: in the cell of a value that does not exist
+
+
+class Measured(Protocol):
+    """A share with its 95 % interval; `bounds` is the range that it can still reach, or None if it is final."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def ci95(self) -> tuple[float, float]: ...
+    @property
+    def bounds(self) -> tuple[float, float] | None: ...
 
 
 def format_share(value: float) -> str:
@@ -20,19 +31,22 @@ def format_interval(low: float, high: float) -> str:
     return f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def format_metric(metric: Mapping[str, Any] | None) -> str:
+def format_score(value: float, bounds: Sequence[float] | None) -> str:
+    """Format a score, or the range that it can still reach if the job is not finished."""
+    if bounds is None:
+        return format_share(value)
+    low, high = bounds
+    return f"incomplete: {100 * low:.1f} to {100 * high:.1f} %"
+
+
+def format_metric(metric: Measured | None) -> str:
     """Format a metric's value, or its possible range if the job is not finished; '' for None."""
-    if not metric:
-        return ""
-    if "bounds" in metric:
-        low, high = metric["bounds"]
-        return f"incomplete: {100 * low:.1f} to {100 * high:.1f} %"
-    return format_share(metric["value"])
+    return format_score(metric.value, metric.bounds) if metric else ""
 
 
-def format_whole_metric(metric: Mapping[str, Any] | None) -> str:
-    """Format a metric's value together with its interval."""
-    return f"{format_metric(metric)} {format_interval(*metric['ci95'])}" if metric else ""
+def format_whole_metric(metric: Measured | None) -> str:
+    """Format a metric's value together with its interval; '' for None."""
+    return f"{format_metric(metric)} {format_interval(*metric.ci95)}" if metric else ""
 
 
 def format_count(count: int, of: int) -> str:

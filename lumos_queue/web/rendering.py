@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from lumos_queue.pages.html import make_environment
 from lumos_queue.pages.limits import shorten, truncate
-from lumos_queue.util.wording import format_interval, format_metric, format_seconds, format_share, format_time
+from lumos_queue.util.wording import format_interval, format_score, format_seconds, format_share, format_time
 from lumos_queue.web.request_context import RequestContext
 
 SCRIPTS = ("htmx.min.js", "sse.min.js", "keys.js", "problems.js")
@@ -72,7 +72,7 @@ def _environment() -> Environment:
         "cut": truncate,
         "seconds": format_seconds,
         "share": format_share,
-        "metric": format_metric,
+        "metric": lambda score: format_score(score["value"], score.get("bounds")) if score else "",
         "shorten": lambda text, limit: shorten(" ".join(text.split()), limit),
         "interval": lambda ends: format_interval(*ends),
     }

@@ -70,7 +70,7 @@ def database(request, home, servers, monkeypatch) -> Iterator[Database]:
     for name, value in make_environment(home, opened.url).items():
         monkeypatch.setenv(name, value)
     # What reports tell of several samples was added since (tests/unit/test_samples.py).
-    monkeypatch.setattr("lumos_queue.reports.report.sample_figures", lambda *_: {})
+    monkeypatch.setattr("lumos_queue.reports.report.sample_figures", lambda *_: None)
     yield opened
     opened.close()
 

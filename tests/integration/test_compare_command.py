@@ -17,6 +17,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Score
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from lumos_queue.reports.step_pairs import pair_steps
 from lumos_queue.submission.store import read_rows
@@ -125,7 +126,7 @@ def test_names_and_questions_with_escapes_are_shown_harmless(stored, capsys):
 def test_reports_of_several_samples_tell_flips_and_pass_at_k(stored, capsys):
     job = create_scored_job(stored, [[1, 1], [1, 0], [0, 0], [1, None]])
     with stored.engine.connect() as connection:
-        found = make_report(connection, get_job(connection, job))["samples"]
+        found = as_json(make_report(connection, get_job(connection, job)))["samples"]
     assert (found["flips"]["flipped"], found["flips"]["of"], found["flips"]["too_few"]) == (1, 3, 1)
     assert [(one["k"], one["value"], one["of"]) for one in found["pass_at"]] == [(1, 0.625, 4), (2, 0.666667, 3)]
     assert main(["report", job]) == 3  # one item ended with infra_error
@@ -133,7 +134,7 @@ def test_reports_of_several_samples_tell_flips_and_pass_at_k(stored, capsys):
     assert "flip rate" in told and "33.3 %" in told and "pass@2" in told and "66.7 %" in told
     single = create_scored_job(stored, once(1, 0))
     with stored.engine.connect() as connection:
-        assert "samples" not in make_report(connection, get_job(connection, single))
+        assert "samples" not in as_json(make_report(connection, get_job(connection, single)))
 
 
 def shown(ending: str, answer: str | None, *steps: tuple[str, str, str]) -> dict:
@@ -171,7 +172,7 @@ def test_a_benchmark_that_judges_with_nan_ends_the_episode_and_says_so(tmp_path,
         job = Evaluate(Infer("wordmath", rows.digest, "test", "iterative", agent, limit=2))
         database, identifier = run_embedded(tmp_path, job, rows)
     with database.engine.connect() as connection:
-        report = make_report(connection, get_job(connection, identifier))
+        report = as_json(make_report(connection, get_job(connection, identifier)))
     database.close()
     assert report["endings"] == {"infra_error": 2} and report["metrics"] == {}
     assert "the metric 'accuracy' gave nan, which is not a number from 0 to 1" in report["problems"][0]["message"]

@@ -7,7 +7,7 @@ ended, time, calls, tokens and price, and the origin of rows and code. All other
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import asdict
 
 from db.kinds.job_kinds import JobKind
 from db.kinds.states import ItemState, JobState
@@ -19,11 +19,12 @@ from lumos_queue.pages.sections.conversion import draw_verdicts, tabulate_outcom
 from lumos_queue.pages.sections.details import tabulate_samples
 from lumos_queue.pages.sections.feedback import feedback
 from lumos_queue.pages.sections.provenance import format_reply_endings
-from lumos_queue.pages.sections.scores import tabulate_overalls
+from lumos_queue.pages.sections.scores import main_metric, tabulate_overalls
 from lumos_queue.pages.sections.training import tabulate_fits, tabulate_windows
 from lumos_queue.records import Ending
 from lumos_queue.reports.completeness import remark
 from lumos_queue.reports.differences import describe_differences
+from lumos_queue.reports.score_values import Metric
 from lumos_queue.reports.task_choice import remark_on_choice
 from lumos_queue.reports.tool_rules import BY_RULE, PASS, TIED, WIN, WON, label_metric
 from lumos_queue.util.wording import (
@@ -48,7 +49,7 @@ def overview(material: Material) -> Iterator[Block]:
     """Yield a table for each kind of jobs on the same rows, and the remarks on each job."""
     groups: dict[tuple[str, str, str, int], list[JobMaterial]] = {}
     for job in material.jobs:
-        groups.setdefault((job.row.kind, job.row.benchmark, job.row.split, job.report["n"]), []).append(job)
+        groups.setdefault((job.row.kind, job.row.benchmark, job.row.split, job.report.n), []).append(job)
     for (kind, *_), jobs in groups.items():
         if kind == JobKind.TRAIN:
             for job in jobs:
@@ -63,20 +64,20 @@ def overview(material: Material) -> Iterator[Block]:
 
 def _further_tables(job: JobMaterial) -> Iterator[Block]:
     """Yield the tables of results that only some jobs have."""
-    if job.row.kind == JobKind.CONVERT:
-        if verdicts := job.report["verdicts"][:MAX_VERDICTS]:
+    if figures := job.report.conversion:
+        if verdicts := figures.verdicts[:MAX_VERDICTS]:
             yield draw_verdicts(f"overview-{job.id}", job, verdicts)
-        yield from tabulate_outcomes(job)
-    if samples := job.report.get("samples"):
-        yield tabulate_samples(job, samples)
+        yield from tabulate_outcomes(job.id, figures)
+    if job.report.samples:
+        yield tabulate_samples(job, job.report.samples)
     yield from tabulate_overalls(job.report, job.id)
 
 
 def _table(jobs: Sequence[JobMaterial]) -> Table:
     first = jobs[0].report
     heads, formulation = _heads(jobs)
-    split = f" ({first['split']})" if first["split"] else ""
-    title = f"{first['kind']} {first['benchmark']}{split}{formulation}"
+    split = f" ({first.split})" if first.split else ""
+    title = f"{first.kind} {first.benchmark}{split}{formulation}"
     rows = [
         *_metric_rows(jobs),
         *_rule_rows(jobs),
@@ -95,7 +96,7 @@ def _heads(jobs: Sequence[JobMaterial]) -> tuple[list[str], str]:
 
     A head has the job's id, and the facts in which it differs from the other jobs. A single job has its name.
     """
-    differences = [job.report.get("differs", {}) for job in jobs]
+    differences = [job.report.differs or {} for job in jobs]
     names = dict.fromkeys(name for facts in differences for name in facts)
     differing_names = [name for name in names if name != "code" and len({facts.get(name) for facts in differences}) > 1]
     heads = []
@@ -104,116 +105,128 @@ def _heads(jobs: Sequence[JobMaterial]) -> tuple[list[str], str]:
         if not differing_names:
             lines = [job.row.name] if job.row.name else []
         heads.append("\n".join([job.id, *(shorten(line, MAX_HEAD) for line in lines[:MAX_DIFFERENCES])]))
-    formulation = jobs[0].report["formulation"]
-    has_one = len({job.report["formulation"] for job in jobs}) == 1
+    formulation = jobs[0].report.formulation
+    has_one = len({job.report.formulation for job in jobs}) == 1
     return heads, f", {formulation}" if formulation and has_one else ""
 
 
 def _metric_rows(jobs: Sequence[JobMaterial]) -> Iterator[_Row]:
     """Yield the rows of the metrics, the main metric first, and of the best rule without a model."""
-    names = dict.fromkeys(name for job in jobs for name in (job.metric, *job.report.get("metrics", {})) if name)
-    has_rules = all("rules" in job.report for job in jobs)
+    names = dict.fromkeys(name for job in jobs for name in (job.metric, *job.report.metrics) if name)
+    has_rules = all(job.report.rules for job in jobs)
     for name in [name for name in names if not (has_rules and name in BY_RULE)][:MAX_METRICS]:
-        yield label_metric(jobs[0].report, name), lambda job, name=name: format_whole_metric(_metric(job, name))
+        yield (
+            label_metric(name, bool(jobs[0].report.rules)),
+            lambda job, name=name: format_whole_metric(_metric(job, name)),
+        )
         if name == jobs[0].metric:
             yield "best rule without a model", _format_best_rule
 
 
-def _metric(job: JobMaterial, name: str) -> Mapping[str, Any] | None:
-    """Return a metric of the job's report; the main figure of a report without metrics."""
-    report = job.report
-    if name in report.get("metrics", {}):
-        return report["metrics"][name]
-    return report if name == job.metric and "value" in report else None
+def _metric(job: JobMaterial, name: str) -> Metric | None:
+    return main_metric(job) if name == job.metric else job.report.metrics.get(name)
 
 
 def _format_best_rule(job: JobMaterial) -> str:
-    rules = job.report.get("baselines", {})
-    if not rules:
+    if not (rules := job.report.baselines):
         return ""
-    name = max(rules, key=lambda rule: rules[rule]["value"])
-    return f"{format_share(rules[name]['value'])}, {plain(name)}"
+    name = max(rules, key=lambda rule: rules[rule].value)
+    return f"{format_share(rules[name].value)}, {plain(name)}"
 
 
 def _rule_rows(jobs: Sequence[JobMaterial]) -> Iterator[_Row]:
     """Yield the rows of a judge's rates by each rule of ToolEval."""
-    for name in dict.fromkeys(name for job in jobs for name in job.report.get("rules", {})):
+    for name in dict.fromkeys(name for job in jobs for name in job.report.rules or ()):
         for figure in (PASS, WIN, WON, TIED):
             yield (
                 f"{plain(figure)}, rule={name}",
-                lambda job, name=name, figure=figure: format_whole_metric(
-                    job.report.get("rules", {}).get(name, {}).get(figure)
-                ),
+                lambda job, name=name, figure=figure: format_whole_metric(_rate(job, name, figure)),
             )
 
 
+def _rate(job: JobMaterial, rule: str, figure: str) -> Metric | None:
+    rates = (job.report.rules or {}).get(rule)
+    return rates.figures.get(figure) if rates else None
+
+
 def _ending_rows(jobs: Sequence[JobMaterial]) -> Iterator[_Row]:
-    names = dict.fromkeys(name for job in jobs for name in job.report["endings"])
+    names = dict.fromkeys(name for job in jobs for name in _endings(job))
     for name in sorted(names, key=lambda ending: (ending != Ending.ANSWERED, ending)):
         yield f"ended {name}", lambda job, name=name: _count_ending(job, name)
 
 
 def _reply_rows(jobs: Sequence[JobMaterial]) -> Iterator[_Row]:
     """Yield a row for each role with replies that were cut, or that led to no answer."""
-    for role in sorted({role for job in jobs for role in job.report.get("reply_endings", {})}):
+    for role in sorted({role for job in jobs for role in job.report.reply_endings or ()}):
         yield f"replies of {role}", lambda job, role=role: format_reply_endings(job.report, role)
 
 
 def _count_ending(job: JobMaterial, ending: str) -> str:
-    return format_count(job.report["endings"].get(ending, 0), job.report["n"])
+    return format_count(_endings(job).get(ending, 0), job.report.n)
+
+
+def _endings(job: JobMaterial) -> Mapping[str, int]:
+    return job.report.episodes.endings if job.report.episodes else {}
 
 
 def _format_state(job: JobMaterial) -> str:
-    state = job.report.get("real_state", job.report["state"])
-    return state if job.report["state"] != JobState.DONE else ""
+    state = job.report.real_state or job.report.state
+    return state if job.report.state != JobState.DONE else ""
 
 
 def _count_items(state: ItemState) -> Callable[[JobMaterial], str]:
-    return lambda job: f"{job.report['items'][state]:,}" if job.report["items"].get(state) else ""
+    return lambda job: f"{count:,}" if (count := job.report.items.get(state)) else ""
 
 
 def _count_right(job: JobMaterial) -> str:
-    return format_count(job.report["correct"], job.report["n"]) if "correct" in job.report else ""
+    scores = job.report.scores
+    return format_count(scores.correct, job.report.n) if scores and scores.correct is not None else ""
 
 
 def _format_tokens(job: JobMaterial) -> str:
-    tokens = job.report["tokens"]
-    return f"{tokens['prompt']:,} / {tokens['completion']:,}" if job.report["calls"] else ""
+    use = job.report.episodes.use if job.report.episodes else None
+    return f"{use.tokens.prompt:,} / {use.tokens.completion:,}" if use and use.calls else ""
+
+
+def _count_calls(job: JobMaterial) -> str:
+    calls = job.report.episodes.use.calls if job.report.episodes else 0
+    return f"{calls:,}" if calls else ""
 
 
 def _format_cost(job: JobMaterial) -> str:
-    if (cost := job.report.get("cost")) is None:
+    if (cost := job.report.price) is None:
         return ""
-    return format_price(cost["usd"]) + (f" of {format_price(cost['budget'])}" if cost["budget"] else "")
+    return format_price(cost.usd) + (f" of {format_price(cost.budget)}" if cost.budget else "")
 
 
 def _format_plans(job: JobMaterial) -> str:
     """Return how many plans were shown to people, by the people's answers."""
-    return ", ".join(f"{count:,} {name}" for name, count in job.report.get("plans", {}).items() if count)
+    counts = asdict(job.report.plans) if job.report.plans else {}
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)
 
 
 def _format_rating(job: JobMaterial) -> str:
-    if not (ratings := job.report.get("ratings")):
+    if not (ratings := job.report.ratings):
         return ""
-    low, high = ratings["ci95"]
-    return f"{ratings['mean']:.1f} [{low:.1f}, {high:.1f}]\n{ratings['rated']:,} of {ratings['of']:,} rated"
+    low, high = ratings.ci95
+    return f"{ratings.mean:.1f} [{low:.1f}, {high:.1f}]\n{ratings.rated:,} of {ratings.of:,} rated"
 
 
 def _format_adoption(job: JobMaterial) -> str:
-    adoption = job.report.get("adopted")
-    return f"{adoption['episodes']:,} of {adoption['of']:,}\nfrom {adoption['from']}" if adoption else ""
+    adoption = job.report.adopted
+    return f"{adoption.episodes:,} of {adoption.of:,}\nfrom {adoption.parent}" if adoption else ""
 
 
 def _format_code(job: JobMaterial) -> str:
-    versions = job.report["code_versions"]
+    versions = job.report.episodes.code_versions if job.report.episodes else ()
     if len(versions) < 2:
-        return versions[0]["code_version"] if versions else job.row.code_version
-    return "\n".join(f"{version['code_version']}: {version['episodes']:,}" for version in versions)
+        return versions[0].code_version if versions else job.row.code_version
+    return "\n".join(f"{version.code_version}: {version.episodes:,}" for version in versions)
 
 
 _STATE_ROWS: Sequence[_Row] = (
     ("state", _format_state),
-    ("items finished", lambda job: f"{job.report['finished']:,} of {job.report['n']:,}"),
+    ("items finished", lambda job: f"{job.report.finished:,} of {job.report.n:,}"),
     ("right", lambda job: _count_right(job) if job.row.kind != JobKind.CONVERT else ""),
     ("accepted for both", lambda job: _count_right(job) if job.row.kind == JobKind.CONVERT else ""),
     ("rating, 1 to 10", _format_rating),
@@ -223,32 +236,33 @@ _STATE_ROWS: Sequence[_Row] = (
     ("adopted", _format_adoption),
 )
 _COST_ROWS: Sequence[_Row] = (
-    ("time", lambda job: "" if job.report["seconds"] is None else format_seconds(job.report["seconds"])),
-    ("model calls", lambda job: f"{job.report['calls']:,}" if job.report["calls"] else ""),
+    ("time", lambda job: "" if job.report.seconds is None else format_seconds(job.report.seconds)),
+    ("model calls", _count_calls),
     ("tokens in / out", _format_tokens),
     ("price", _format_cost),
 )
 _PROVENANCE_ROWS: Sequence[_Row] = (
-    ("rows", lambda job: job.report.get("row_origin", {}).get("text", "")),
+    ("rows", lambda job: job.report.row_origin.text if job.report.row_origin else ""),
     ("code", _format_code),
 )
 
 
 def _training(job: JobMaterial) -> Iterator[Block]:
     report = job.report
-    yield Text(f"train {job.id}: {report['finished']:,} of {report['n']:,} items, {_format_state(job) or 'done'}")
-    if steps := report.get("feedback_steps"):
-        yield from feedback(steps, report["windows"])
-    elif fits := report.get("fits"):
-        yield tabulate_fits(job, fits)
+    yield Text(f"train {job.id}: {report.finished:,} of {report.n:,} items, {_format_state(job) or 'done'}")
+    if (training := report.training) is None:
+        return
+    if training.feedback_steps:
+        yield from feedback(training.feedback_steps, training.windows)
+    elif training.fits:
+        yield tabulate_fits(job, training.fits)
     else:
-        yield from tabulate_windows(job)
-    for window in report["windows"]:
-        if window.get("reward") is None and window.get("loss") is None:
-            figures = window.get("counts") or {name: value for name, value in window.items() if name != "item"}
-            yield from (Text(f"{plain(name)}: {value}") for name, value in figures.items())
-    for model in report.get("models", ()):
-        yield Text(f"model {model['name']}: {model['path']}")
+        yield from tabulate_windows(job, training.windows)
+    for window in training.windows:
+        if window.reward is None and window.loss is None:
+            yield from (Text(f"{plain(name)}: {value}") for name, value in window.counts.items())
+    for model in training.models or ():
+        yield Text(f"model {model.name}: {model.path}")
 
 
 def remarks_on(job: JobMaterial) -> Iterator[Text]:
@@ -256,23 +270,25 @@ def remarks_on(job: JobMaterial) -> Iterator[Text]:
     report = job.report
     if text := remark_on_choice(job.row.parent, job.row.chosen, job.row.benchmark):
         yield Text(f"{job.id}: {text}", warns=True)
-    for text in (*report.get("remarks", ()), *report.get("scoring", {}).get("remarks", ())):
+    conversion, scorers = report.conversion, report.scoring
+    remarks = [*(conversion.remarks if conversion else ()), *((scorers.remarks or ()) if scorers else ())]
+    for text in remarks:
         yield Text(f"{job.id}: {text}", warns=True)
-    if text := remark(report):
+    if text := remark(report.result):
         yield Text(f"{job.id} is {text}", warns=True)
-    if report["waiting"] == PAUSED_BY_PERSON:
+    if report.waiting == PAUSED_BY_PERSON:
         yield Text(f"{job.id} is paused by a person. Continue with: lumos resume {job.id}", warns=True)
-    elif report["waiting"] and not report.get("reason"):
-        yield Text(f"{job.id} waits: {report['waiting']}", warns=True)
-    for problem in report.get("problems", ())[:MAX_PROBLEMS]:
-        reason = ": ".join(filter(None, (problem["ending"], shorten(problem["message"], MAX_MESSAGE))))
-        yield Text(f"{job.id}: {plural(problem['episodes'], 'episode')}: {reason}")
-    for failure in report.get("failures", ()):
-        yield Text(f"{job.id}: {plural(failure['items'], 'item')} {failure['class']}: {failure['go_on']}")
-    for name, figures in report.get("rules", {}).items():
-        if count := figures.get("lacking"):
+    elif report.waiting and not report.completeness.reason:
+        yield Text(f"{job.id} waits: {report.waiting}", warns=True)
+    for problem in report.episodes.problems[:MAX_PROBLEMS] if report.episodes else ():
+        reason = ": ".join(filter(None, (problem.ending, shorten(problem.message, MAX_MESSAGE))))
+        yield Text(f"{job.id}: {plural(problem.episodes, 'episode')}: {reason}")
+    for failure in report.failures or ():
+        yield Text(f"{job.id}: {plural(failure.items, 'item')} {failure.kind}: {failure.go_on}")
+    for name, rates in (report.rules or {}).items():
+        if count := rates.lacking:
             yield Text(
-                f"{job.id}: {count:,} of {report['n']:,} runs lack votes by which rule={name} compares them. Earlier "
+                f"{job.id}: {count:,} of {report.n:,} runs lack votes by which rule={name} compares them. Earlier "
                 "versions did not request them: judge the runs again with lumos judge.",
                 warns=True,
             )

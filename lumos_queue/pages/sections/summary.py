@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from db.kinds.job_kinds import JobKind
 from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.material import JobMaterial, Material
+from lumos_queue.pages.sections.scores import main_metric
 from lumos_queue.reports.completeness import remark
 from lumos_queue.reports.task_choice import remark_on_choice
 from lumos_queue.util.wording import format_interval, format_metric, format_seconds, plural
@@ -38,19 +39,19 @@ def summary(material: Material) -> list[Block]:
     rows = []
     for job in material.jobs:
         report = job.report
-        main = report.get("metrics", {}).get(job.metric) or (report if "value" in report else None)
+        main = main_metric(job)
         rows.append(
             [
                 job.id,
                 job.called.name,
                 job.called.model,
-                report["formulation"] or report["kind"],
-                report.get("row_origin", {}).get("text", ""),
-                report["state"],
-                f"{report['finished']:,} of {report['n']:,}",
+                report.formulation or report.kind,
+                report.row_origin.text if report.row_origin else "",
+                report.state,
+                f"{report.finished:,} of {report.n:,}",
                 format_metric(main),
-                format_interval(*main["ci95"]) if main else "",
-                "" if report["seconds"] is None else format_seconds(report["seconds"]),
+                format_interval(*main.ci95) if main else "",
+                "" if report.seconds is None else format_seconds(report.seconds),
                 job.called.differs,
             ]
         )
@@ -67,13 +68,13 @@ def warnings(material: Material) -> Iterator[Text]:
 def _warnings_of(job: JobMaterial) -> Iterator[Text]:
     if text := remark_on_choice(job.row.parent, job.row.chosen, job.row.benchmark):
         yield Text(f"{job.id}: {text}. Its scores are those on these tasks.", warns=True)
-    if text := remark(job.report):
+    if text := remark(job.report.result):
         yield Text(f"{job.id} is {text}", warns=True)
-    elif job.report["finished"] < job.report["n"]:
-        text = f"{job.report['finished']:,} of {job.report['n']:,} items have a result"
-        waits = f"; it waits: {job.report['waiting']}" if job.report["waiting"] else ""
+    elif job.report.finished < job.report.n:
+        text = f"{job.report.finished:,} of {job.report.n:,} items have a result"
+        waits = f"; it waits: {job.report.waiting}" if job.report.waiting else ""
         yield Text(
-            f"{job.id} is {job.report['state']}: {text}. Figures are of these; scores show what they can still become"
+            f"{job.id} is {job.report.state}: {text}. Figures are of these; scores show what they can still become"
             f"{waits}.",
             warns=True,
         )
