@@ -158,7 +158,7 @@ class Comparison(JobsResult):
 def read_report(deployment: Settings, jobs: Sequence[str], by: Sequence[str] = ()) -> Report:
     """Return the report of a job, also split by the fields `by`. Raises SpecError for a field that the job lacks."""
     with open_deployment(deployment) as database, database.engine.connect() as connection:
-        page = read_page(connection, [get_job(connection, job) for job in jobs], by=by)
+        page = read_page(connection, [get_job(connection, job) for job in jobs], Lease(deployment.lease_seconds), by=by)
     return Report(dict(page.material.jobs[0].report), page)
 
 
@@ -172,7 +172,8 @@ def read_comparison(
     with open_deployment(deployment) as database, database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
         compared = compare_jobs(connection, rows, Options(metric, common, by=by))
-        page = replace(read_page(connection, rows, by=by), compared=[compared])
+        page = read_page(connection, rows, Lease(deployment.lease_seconds), by=by)
+        page = replace(page, material=replace(page.material, comparisons=[compared]))
         return Comparison(as_json(compared), page, compared)
 
 

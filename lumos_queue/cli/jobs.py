@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,27 +26,21 @@ def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = ()
 
     Return INCOMPLETE if a job ended incomplete, else FINE.
     """
-    from db.queries.job_endpoints import load_served_models
     from db.queries.jobs import get_job
     from lumos_queue.reports.completeness import remark
-    from lumos_queue.reports.differences import differences
-    from lumos_queue.reports.real_state import real_states
 
     with import_libraries():
         from lumos_queue.pages.material import read_material
     with deployment.database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
-        differ = differences(rows, load_served_models(connection, [row.id for row in rows]))
-        states = real_states(connection, rows, deployment.lease)
-        material = read_material(connection, rows, by=by, overview=not whole)
+        material = read_material(connection, rows, deployment.lease, by=by, overview=not whole)
     reports = [
-        {**job.report, "name": job.row.name, "differs": difference, "real_state": str(states[job.id].state)}
-        for job, difference in zip(material.jobs, differ, strict=True)
+        {**job.report, "name": job.row.name, "differs": dict(job.called.differences), "real_state": job.state}
+        for job in material.jobs
     ]
-    described_jobs = [replace(job, report=report) for job, report in zip(material.jobs, reports, strict=True)]
     output.result(
         reports[0] if len(reports) == 1 else {"reports": reports},
-        lambda _: _print(replace(material, jobs=described_jobs), whole),
+        lambda _: _print(material, whole),
     )
     return Exit.INCOMPLETE if any(map(remark, reports)) else Exit.FINE
 

@@ -43,6 +43,7 @@ def write_reports(
 
     Return INCOMPLETE if a job ended incomplete, else FINE. Raises SpecError for a file that exists or is not writable.
     """
+    from db.engine.lease import Lease
     from db.queries.jobs import get_job
 
     with import_libraries():
@@ -53,7 +54,9 @@ def write_reports(
 
     check_files(html, md)
     with database(settings) as job_database, job_database.engine.connect() as connection:
-        page = read_page(connection, [get_job(connection, job) for job in jobs], prices, by)
+        page = read_page(
+            connection, [get_job(connection, job) for job in jobs], Lease(settings.lease_seconds), prices, by
+        )
     write_files(html, md, lambda render: write_small(page, render), {"jobs": [job.id for job in page.material.jobs]})
     return Exit.INCOMPLETE if any(remark(job.report) for job in page.material.jobs) else Exit.FINE
 

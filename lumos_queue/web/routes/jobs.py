@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 import db.queries.jobs
 import db.queue.job_changes
 from db.engine.connection import Connection
+from db.engine.lease import Lease
 from db.kinds.failure_classes import FailureClass
 from db.kinds.states import OPEN, JobState
 from db.queries.failures import count_failures
@@ -107,20 +108,22 @@ async def failures_part(visit: Reading, name: str) -> Response:
 async def report_part(visit: Reading, name: str, by: str = "") -> Response:
     """The current report of the job with charts, also by a field, as a part of its page or as a whole page."""
     job, by = await run_in_threadpool(find_job_id, visit, name), storable(by)[0]
-    result = await share_jobs(visit, ("report", job, by), [job], lambda connection: _read_report(connection, job, by))
+    result = await share_jobs(
+        visit, ("report", job, by), [job], lambda connection: _read_report(connection, visit.site.lease, job, by)
+    )
     return await run_in_threadpool(_show_report, visit, job, result)
 
 
-def _read_report(connection: Connection, job: str, by: str) -> tuple[JobsPage, FieldChoice, str]:
+def _read_report(connection: Connection, lease: Lease, job: str, by: str) -> tuple[JobsPage, FieldChoice, str]:
     """The data of the report, the choice of fields, and the reason why the report is not by the chosen field."""
     row = find_job(connection, job)
     fields = choose_fields(connection, [row], by)
     try:
-        return read_page(connection, [row], by=fields.chosen), fields, ""
+        return read_page(connection, [row], lease, by=fields.chosen), fields, ""
     except SpecError as error:
         if not fields.chosen:
             raise
-        return read_page(connection, [row]), fields, str(error)
+        return read_page(connection, [row], lease), fields, str(error)
 
 
 def _show_report(visit: RequestContext, job: str, result: SharedResult) -> Response:
