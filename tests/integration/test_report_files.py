@@ -12,6 +12,7 @@ from lxml import html as parsed
 from sqlalchemy import select, update
 
 from db.engine.connection import Database, open_database
+from db.engine.lease import Lease
 from db.journal.artifacts import store_artifact
 from db.models import EpisodeRow, Item, JobRow, TaskRow
 from db.queries.jobs import get_job
@@ -30,7 +31,7 @@ from tests.page_parts import HOSTILE, read_numbers, require_harmless, table_rows
 def pages(database: Database, *jobs: str, prices: Prices | None = None) -> tuple[str, str]:
     """The jobs' report as HTML and as Markdown."""
     with database.engine.connect() as connection:
-        read = read_page(connection, [get_job(connection, job) for job in jobs], prices)
+        read = read_page(connection, [get_job(connection, job) for job in jobs], Lease(15.0), prices)
     written = [write_small(read, render) for render in (render_html, render_markdown)]
     assert all(len(page) <= MAX_BYTES for page in written)
     return written[0].decode(), written[1].decode()
@@ -241,7 +242,18 @@ def test_a_clock_that_was_set_back_and_a_job_named_twice(database):
         connection.execute(update(EpisodeRow).where(EpisodeRow.job == job).values(finished_at=1.0))
         connection.execute(update(JobRow).where(JobRow.id == job).values(started_at=5e9, finished_at=4e9))
     page = require_harmless(pages(database, job, job)[0])
-    assert len(page.xpath("//section[@aria-labelledby='summary-head']//tbody/tr")) == 1
+    assert len(page.xpath("//section[@aria-labelledby='summary-head']//tbody/tr/th[text()='items finished']")) == 1
+    assert len(page.xpath("//section[@aria-labelledby='summary-head']//thead/tr/th")) <= 5
+
+
+def test_many_jobs_are_the_rows_of_the_first_tables(database):
+    jobs = [evaluation(database, [RIGHT, WRONG], number=number) for number in range(6)]
+    text, markdown = pages(database, *jobs)
+    page = require_harmless(text)
+    first, *_ = page.xpath("//section[@aria-labelledby='summary-head']//table")
+    heads = [head.text_content().split("\n")[0] for head in first.xpath(".//tbody/tr/th")]
+    assert heads == jobs and "items finished" in [head.text for head in first.xpath("./thead/tr/th")]
+    assert all(f"| {job}<br>" in markdown for job in jobs)
 
 
 @pytest.mark.parametrize(("size", "held"), [(2_000, True), (100_000, False)])

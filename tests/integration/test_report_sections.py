@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from db.engine.lease import Lease
 from db.queries.jobs import get_job
 from lumos_queue.pages.blocks import Block
 from lumos_queue.pages.limits import LEVELS
@@ -30,7 +31,7 @@ pytestmark = sqlite_only
 def read(database, job: str, **figures: Any) -> Material:
     """The data of a job whose report has also these figures."""
     with database.engine.connect() as connection:
-        material = read_material(connection, [get_job(connection, job)])
+        material = read_material(connection, [get_job(connection, job)], Lease(15.0))
     (read_job,) = material.jobs
     return replace(material, jobs=[replace(read_job, report={**read_job.report, **figures})])
 
