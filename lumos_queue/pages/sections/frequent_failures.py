@@ -10,6 +10,7 @@ from lumos_queue.pages.material import JobMaterial
 from lumos_queue.reports.frequent_failures import FrequentFailure
 from lumos_queue.util.wording import MISSING, format_count
 
+MAX_ROWS, MAX_ROWS_OF_SEVERAL = 3, 2  #: failures of the only job, and of each of several jobs
 MAX_MESSAGE, MAX_ANSWER = 160, 40  #: characters of a message, and of an answer
 
 
@@ -23,7 +24,7 @@ def tabulate_failures(jobs: Sequence[JobMaterial]) -> Iterator[Table]:
             failure.example or MISSING,
         ]
         for job in jobs
-        for failure in job.frequent_failures
+        for failure in job.frequent_failures[: MAX_ROWS if len(jobs) == 1 else MAX_ROWS_OF_SEVERAL]
     ]
     if rows:
         heads = [*(["job"] if len(jobs) > 1 else []), "failure", "episodes", "example"]

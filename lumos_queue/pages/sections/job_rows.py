@@ -22,7 +22,6 @@ from lumos_queue.util.wording import (
     format_seconds,
     format_whole_metric,
     plain,
-    state_probability,
 )
 
 MAX_METRICS = 5  #: metrics of a job
@@ -67,7 +66,7 @@ def _format_best_rule(job: JobMaterial) -> str:
 
 
 def _format_pair(pair: PairComparison) -> str:
-    return f"{format_difference(pair.figures.difference, pair.figures.ci95)}\n{state_probability(pair.p_holm)}"
+    return format_difference(pair.figures.difference, pair.figures.ci95)
 
 
 def _rule_rows(jobs: Sequence[JobMaterial]) -> Iterator[Row]:
