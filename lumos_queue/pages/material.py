@@ -19,7 +19,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.pages.labels import JobLabel, label_jobs
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.reports.comparison_values import JobsComparison
-from lumos_queue.reports.frequent_failures import FrequentFailure, find_frequent_failures
+from lumos_queue.reports.ending_examples import EndingExample, find_ending_examples
 from lumos_queue.reports.real_state import real_states
 from lumos_queue.reports.report import make_report
 from lumos_queue.util.model_loading import import_libraries
@@ -53,7 +53,7 @@ class JobMaterial:
     errors: Sequence[tuple[str, str, int, int]] = ()  #: db.queries.outcomes.action_errors
     retried: Sequence[tuple[str, int]] = ()  #: db.queries.jobs.problems: reasons why items are retried
     curve: Throughput | None = None
-    frequent_failures: Sequence[FrequentFailure] = ()
+    endings: Sequence[EndingExample] = ()
 
     @property
     def id(self) -> str:
@@ -125,7 +125,7 @@ def _read_overview(
     connection: Connection, job: StoredJob, label: JobLabel, state: str, by: Sequence[str]
 ) -> JobMaterial:
     report = make_report(connection, job, by)
-    return JobMaterial(job, label, report, state, frequent_failures=find_frequent_failures(connection, job, report))
+    return JobMaterial(job, label, report, state, endings=find_ending_examples(connection, job, report))
 
 
 def _complete(connection: Connection, job: JobMaterial, buckets: int) -> JobMaterial:

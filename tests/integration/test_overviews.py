@@ -33,9 +33,7 @@ def test_the_score_is_the_first_row_and_the_overview_of_a_job_is_short(lumos, st
     assert shown.code == 0 and len(shown.lines) < 40 and max(map(len, shown.lines)) <= 80
     assert shown.lines[0] == "evaluate wordmath (test), iterative" and shown.lines[1].strip() == job
     assert shown.lines[3].startswith("accuracy") and "75.0 % [30.1, 95.4]" in shown.lines[3]
-    positions = positions_of(
-        shown.out, "items finished", "ended answered", "not right", "model calls", "\nmodel  ", "\ncode"
-    )
+    positions = positions_of(shown.out, "items with a result", "\nanswered ", "model calls", "\nmodel  ", "\ncode")
     assert positions == sorted(positions) and shown.lines[-1].startswith("code")
     assert f"lumos report {job} --all" in shown.err
 
@@ -62,20 +60,26 @@ def test_an_incomplete_job_has_a_range_instead_of_a_score_and_the_command_that_c
     words = " ".join(shown.out.split())
     assert f"{job} is incomplete: 1 of its items ended with infra_error. Continue with: lumos resume {job}" in words
     assert any(line.endswith(f"lumos resume {job}") for line in shown.lines), "a command is on one line"
-    assert f"infra_error: the server is gone 1 (25.0 %) {job}-3" in words
-    positions = positions_of(shown.out, "items finished", f"{job} is incomplete", "How episodes ended")
+    assert f"infra_error 1 (25.0 %) {job}-3 the server is gone" in words
+    assert "items with a result 3 of 4" in words
+    positions = positions_of(shown.out, "items with a result", f"{job} is incomplete", "How episodes ended")
     assert positions == sorted(positions), "what is missing is said before how the rest ended"
 
 
-def test_a_wrong_answer_and_each_frequent_ending_have_an_example_that_can_be_shown(lumos, stored):
-    job = evaluation(stored, [RIGHT, WRONG, FAILED, WRONG, BROKEN])
-    shown = lumos("report", job)
-    table = shown.out.partition("Most frequent failures\n")[2].splitlines()[2:]
-    examples = [line.split()[-1] for line in table[:3]]
-    assert examples[0] == f"{job}-1" and "answer" in table[0] and "expected" in table[0] and "3 (60.0 %)" in table[0]
-    assert set(examples[1:]) == {f"{job}-2", f"{job}-4"}
-    for example in examples:
+def test_each_ending_with_failures_has_an_example_that_can_be_shown(lumos, stored):
+    job = evaluation(stored, [RIGHT, WRONG, FAILED, WRONG, BROKEN, FAILED], "How far?")
+    lines = lumos("report", job).out.partition("How episodes ended\n")[2].splitlines()[2:5]
+    assert [line.split()[0] for line in lines] == ["answered", "action_error", "infra_error"]
+    assert f"3 (50.0 %)  {job}-1" in lines[0] and "expected" in lines[0]
+    assert f"2 (33.3 %)  {job}-2" in lines[1] and lines[1].endswith("How far?")
+    for line in lines:
+        (example,) = [word for word in line.split() if word.startswith(job)]
         assert lumos("show", example).code == 0
+
+
+def test_a_job_without_failures_has_no_example(lumos, stored):
+    shown = lumos("report", create_scored_job(stored, [[1], [1]]))
+    assert "answered  2 (100.0 %)" in shown.out and "lumos show" not in shown.out
 
 
 def test_jobs_beside_each_other_have_their_difference_as_compare_computes_it(lumos, stored):

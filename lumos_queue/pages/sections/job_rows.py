@@ -11,7 +11,6 @@ from typing import Any
 from db.kinds.job_kinds import JobKind
 from db.kinds.states import ItemState, JobState
 from lumos_queue.pages.material import JobMaterial
-from lumos_queue.pages.sections.provenance import format_reply_endings
 from lumos_queue.records import Ending
 from lumos_queue.reports.comparison_values import JobsComparison, PairComparison
 from lumos_queue.reports.tool_rules import BY_RULE, PASS, TIED, WIN, WON, label_metric
@@ -41,7 +40,10 @@ def _metric_rows(jobs: Sequence[JobMaterial], compared: JobsComparison | None) -
     names = dict.fromkeys(name for job in jobs for name in (job.metric, *job.report.get("metrics", {})) if name)
     has_rules = all("rules" in job.report for job in jobs)
     for name in [name for name in names if not (has_rules and name in BY_RULE)][:MAX_METRICS]:
-        yield label_metric(jobs[0].report, name), lambda job, name=name: format_whole_metric(_metric(job, name))
+        yield (
+            f"{label_metric(jobs[0].report, name)} [95 %]",
+            lambda job, name=name: format_whole_metric(_metric(job, name)),
+        )
         if name == jobs[0].metric:
             yield "best rule without a model", _format_best_rule
             if compared:
@@ -81,17 +83,9 @@ def _rule_rows(jobs: Sequence[JobMaterial]) -> Iterator[Row]:
             )
 
 
-def list_ending_rows(jobs: Sequence[JobMaterial]) -> Iterator[Row]:
-    """Yield a row for each ending of episodes, and for each role with replies that were cut or gave no answer."""
-    names = dict.fromkeys(name for job in jobs for name in job.report["endings"])
-    for name in sorted(names, key=lambda ending: (ending != Ending.ANSWERED, ending)):
-        yield f"ended {name}", lambda job, name=name: _count_ending(job, name)
-    for role in sorted({role for job in jobs for role in job.report.get("reply_endings", {})}):
-        yield f"replies of {role}", lambda job, role=role: format_reply_endings(job.report, role)
-
-
-def _count_ending(job: JobMaterial, ending: str) -> str:
-    return format_count(job.report["endings"].get(ending, 0), job.report["n"])
+def count_results(job: JobMaterial) -> int:
+    """Return how many items have a result: an episode that ended with infra_error has none."""
+    return job.report["finished"] - job.report["endings"].get(Ending.INFRA_ERROR, 0)
 
 
 def _format_state(job: JobMaterial) -> str:
@@ -143,7 +137,7 @@ def _format_code(job: JobMaterial) -> str:
 
 _STATE_ROWS: Sequence[Row] = (
     ("state", _format_state),
-    ("items finished", lambda job: f"{job.report['finished']:,} of {job.report['n']:,}"),
+    ("items with a result", lambda job: f"{count_results(job):,} of {job.report['n']:,}"),
     ("right", lambda job: _count_right(job) if job.row.kind != JobKind.CONVERT else ""),
     ("accepted for both", lambda job: _count_right(job) if job.row.kind == JobKind.CONVERT else ""),
     ("rating, 1 to 10", _format_rating),

@@ -16,9 +16,9 @@ from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.sections.comparison import conclude
 from lumos_queue.pages.sections.conversion import draw_verdicts, tabulate_outcomes
 from lumos_queue.pages.sections.details import tabulate_samples
+from lumos_queue.pages.sections.ending_table import describe_reply_endings, tabulate_endings
 from lumos_queue.pages.sections.feedback import feedback
-from lumos_queue.pages.sections.frequent_failures import tabulate_failures
-from lumos_queue.pages.sections.job_rows import COST_ROWS, PROVENANCE_ROWS, Row, list_ending_rows, list_score_rows
+from lumos_queue.pages.sections.job_rows import COST_ROWS, PROVENANCE_ROWS, Row, list_score_rows
 from lumos_queue.pages.sections.remarks import remarks_on
 from lumos_queue.pages.sections.scores import tabulate_overalls
 from lumos_queue.pages.sections.training import tabulate_fits, tabulate_windows
@@ -64,11 +64,12 @@ def _episodes(jobs: Sequence[JobMaterial], comparisons: Sequence[JobsComparison 
         yield from (Text(conclude(pair, compared.metric)) for pair in pairs[:MAX_CONCLUSIONS])
     for job in jobs:
         yield from remarks_on(job)
-    short_heads = [job.id for job in jobs] if len(jobs) > 1 else [""]
-    yield from _table("How episodes ended", short_heads, jobs, list(list_ending_rows(jobs)))
-    yield from tabulate_failures(jobs)
+    yield from tabulate_endings(jobs)
+    for job in jobs:
+        yield from describe_reply_endings(job)
     for job in jobs:
         yield from _further_tables(job)
+    short_heads = [job.id for job in jobs] if len(jobs) > 1 else [""]
     yield from _table("Time, cost and origin", short_heads, jobs, [*COST_ROWS, *PROVENANCE_ROWS])
 
 

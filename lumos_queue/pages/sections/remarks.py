@@ -28,8 +28,13 @@ def remarks_on(job: JobMaterial) -> Iterator[Text]:
         yield Text(f"{job.id} is paused by a person. Continue with: lumos resume {job.id}", warns=True)
     elif report["waiting"] and not report.get("reason"):
         yield Text(f"{job.id} waits: {report['waiting']}", warns=True)
-    for failure in report.get("failures", ()):
-        yield Text(f"{job.id}: {plural(failure['items'], 'item')} {failure['class']}: {failure['go_on']}")
+    if len(failures := report.get("failures", ())) > 1:
+        for failure in failures:
+            items = plural(failure["items"], "item")
+            yield Text(f"Only the {items} of {job.id} that failed by {failure['class']}: {failure['go_on']}")
+    for problem in report.get("problems", ()):
+        if not problem["ending"]:
+            yield Text(f"{job.id}: {plural(problem['episodes'], 'episode')}: {problem['message']}", warns=True)
     for name, figures in report.get("rules", {}).items():
         if count := figures.get("lacking"):
             yield Text(
