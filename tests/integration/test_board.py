@@ -222,6 +222,26 @@ def test_the_command_and_the_function_give_the_same_table(database, lumos, tmp_p
 
 
 @sqlite_only
+def test_the_command_and_the_function_select_the_same_jobs(database, lumos):
+    lumos.set(LUMOS_DATABASE_URL=database.url)
+    settings = Settings(home=lumos.home, database_url=database.url)
+    first, second = (create(database, [1, 0, 0, 0], agent(f"tgi://{name}:1")) for name in ("one", "two"))
+    create(database, [1, 0, 0, 0], agent("tgi://one:1"), kind="infer")
+    for where, jobs in (("", [first, second]), ("model=two:1", [second])):
+        board = lq.board(where=where, deployment=settings)
+        assert [job for row in board["rows"] for cell in row["cells"] for job in cell["jobs"]] == jobs
+        assert board.values == lumos("board", "--where", where, "--json").json
+    for arguments, where, error in (
+        ([], "model=three:1", "No job matches model=three:1 kind=evaluate."),
+        ([first], "model=two:1", "Give either jobs or where=, not both"),
+    ):
+        with pytest.raises(SpecError, match=error):
+            lq.board(arguments, where=where, deployment=settings)
+        refusal = lumos("board", *arguments, "--where", where)
+        assert refusal.code == 2 and error.replace("where=,", "--where,") in refusal.err
+
+
+@sqlite_only
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_board_fits_into_a_terminal(database, lumos, width):
     lumos.set(LUMOS_DATABASE_URL=database.url, COLUMNS=width)
