@@ -38,7 +38,8 @@ def board(
     files.check_files(html, md)
     deployment = open_deployment()
     terms = " ".join(filter(None, [where, *(f"tag.{term}" for term in tag)]))
-    names = choose_evaluations(deployment.database, deployment.lease, jobs or (), terms)
+    option = "--where" if where else "--tag"
+    names = choose_evaluations(deployment.database, deployment.lease, jobs or (), terms, option)
     with deployment.database.engine.connect() as connection:
         table = make_board(connection, [get_job(connection, name) for name in names], by)
         page = compose_board(connection, table)

@@ -21,7 +21,7 @@ def choose_jobs(
     with, for this message.
     """
     if where and names:
-        raise SpecError(f"Give either jobs or {option}, not both: a job is named in a filter as job=ID.")
+        raise SpecError(f"Give either jobs or {option}, not both: a filter names a job as job=ID.")
     condition = read_job_where(database, where)
     with database.engine.connect() as connection:
         if not where:

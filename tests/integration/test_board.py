@@ -242,6 +242,21 @@ def test_the_command_and_the_function_select_the_same_jobs(database, lumos):
 
 
 @sqlite_only
+@pytest.mark.parametrize(
+    ("filters", "option"),
+    [
+        (["--tag", "study=maths"], "--tag"),
+        (["--where", "benchmark=wordmath"], "--where"),
+        (["--where", "benchmark=wordmath", "--tag", "study=maths"], "--where"),
+    ],
+)
+def test_a_board_of_named_jobs_refuses_the_filter_by_its_option(database, lumos, filters, option):
+    lumos.set(LUMOS_DATABASE_URL=database.url)
+    refusal = lumos("board", create(database, [1, 0, 0, 0], agent("tgi://one:1")), *filters)
+    assert refusal.code == 2 and f"Give either jobs or {option}, not both" in refusal.err
+
+
+@sqlite_only
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_board_fits_into_a_terminal(database, lumos, width):
     lumos.set(LUMOS_DATABASE_URL=database.url, COLUMNS=width)
