@@ -31,14 +31,14 @@ def labels(lines: list[str]) -> list[str]:
 
 def test_the_score_is_the_first_row_and_the_overview_of_a_job_is_short(lumos, stored):
     job = create_scored_job(stored, [[1], [1], [0], [1]])
-    shown = lumos("report", job)
-    assert shown.code == 0 and len(shown.lines) < 40 and max(map(len, shown.lines)) <= 80
-    assert shown.lines[0] == "evaluate wordmath (test), iterative" and shown.lines[1].strip() == job
-    first, *others = labels(shown.lines)
-    assert first == "accuracy" and "75.0 % [30.1, 95.4]" in shown.lines[3]
+    result = lumos("report", job)
+    assert result.code == 0 and len(result.lines) < 40 and max(map(len, result.lines)) <= 80
+    assert result.lines[0] == "evaluate wordmath (test), iterative" and result.lines[1].strip() == job
+    first, *others = labels(result.lines)
+    assert first == "accuracy" and "75.0 % [30.1, 95.4]" in result.lines[3]
     assert others.index("items finished") < others.index("ended answered") < others.index("model calls")
     assert others[-1] == "code"
-    assert f"lumos report {job} --all" in shown.err
+    assert f"lumos report {job} --all" in result.err
 
 
 def test_jobs_of_one_benchmark_are_beside_each_other_and_others_are_apart(lumos, stored):
@@ -55,14 +55,15 @@ def test_jobs_of_one_benchmark_are_beside_each_other_and_others_are_apart(lumos,
 
 def test_an_incomplete_job_has_a_range_instead_of_a_score_and_the_command_that_continues_it(lumos, stored):
     job = create_scored_job(stored, [[1], [1], [0], [None]])
-    shown = lumos("report", job)
-    assert shown.code == 3 and len(shown.lines) < 40
+    result = lumos("report", job)
+    assert result.code == 3 and len(result.lines) < 40
     assert any(
-        line.startswith("accuracy") and line.endswith("incomplete: 50.0 to 75.0 % [15.0, 95.4]") for line in shown.lines
+        line.startswith("accuracy") and line.endswith("incomplete: 50.0 to 75.0 % [15.0, 95.4]")
+        for line in result.lines
     )
-    words = " ".join(shown.out.split())
+    words = " ".join(result.out.split())
     assert f"{job} is incomplete: 1 of its items ended with infra_error. Continue with: lumos resume {job}" in words
-    assert any(line.endswith(f"lumos resume {job}") for line in shown.lines), "a command is on one line"
+    assert any(line.endswith(f"lumos resume {job}") for line in result.lines), "a command is on one line"
     assert "1 episode: infra_error: the server is gone" in words
 
 
@@ -71,10 +72,10 @@ def test_hostile_texts_of_a_model_are_neither_obeyed_nor_wider_than_the_terminal
     lumos.set(COLUMNS=width)
     jobs = [evaluation(stored, [RIGHT, WRONG, FAILED, BROKEN], " ".join(HOSTILE), number=number) for number in range(2)]
     for arguments in ([jobs[0]], jobs, [*jobs, "--all"]):
-        shown = lumos("report", *arguments)
-        assert shown.code == 3
-        assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown.out + shown.err)
-        assert all(len(line) <= width or "lumos " in line for line in shown.lines)
+        result = lumos("report", *arguments)
+        assert result.code == 3
+        assert not {"\x1b", "\x07", "\u202e", "\r"} & set(result.out + result.err)
+        assert all(len(line) <= width or "lumos " in line for line in result.lines)
 
 
 def test_all_sections_have_what_the_overview_leaves_out(lumos, stored):
