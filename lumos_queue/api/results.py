@@ -25,12 +25,11 @@ from lumos_queue.pages.terminal import render_blocks, render_plain_text
 from lumos_queue.reports.board import make_board
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.reports.comparison_values import JobsComparison
-from lumos_queue.reports.job_list import find_jobs
 from lumos_queue.reports.json_values import as_json
 from lumos_queue.review.scorers.registry import SCORERS
 from lumos_queue.review.scoring import ScoringOutcome, score_job
 from lumos_queue.settings import Settings
-from lumos_queue.submission.filters import read_job_where
+from lumos_queue.submission.job_selection import choose_evaluations
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.new_file import write_new
 from lumos_queue.util.wording import format_difference
@@ -180,11 +179,7 @@ def read_comparison(
 def read_board(deployment: Settings, jobs: Sequence[str], where: str, by: str) -> BoardResult:
     """Return the table of these jobs, or of the evaluations that meet a filter of jobs. Raises SpecError."""
     with open_deployment(deployment) as database:
-        names = list(jobs)
-        if not names:
-            condition = read_job_where(database, f"kind=evaluate {where}".strip())
-            with database.engine.connect() as connection:
-                names = find_jobs(connection, condition, Lease(deployment.lease_seconds))
+        names = choose_evaluations(database, Lease(deployment.lease_seconds), jobs, where, "where=")
         with database.engine.connect() as connection:
             table = make_board(connection, [get_job(connection, name) for name in names], by)
             return BoardResult(as_json(table), compose_board(connection, table))

@@ -162,13 +162,13 @@ def report(
 
     Shows scores with intervals, baselines, endings, calls, tokens and times. Exit code 3: a job ended incomplete.
     """
-    from lumos_queue.cli.job_selection import choose_jobs
     from lumos_queue.errors import SpecError
+    from lumos_queue.submission.job_selection import choose_jobs
 
     prices = files.prices_of(price_prompt, price_completion)
     deployment, names = open_deployment(), list(jobs or ())
     if where or not names:
-        names = choose_jobs(deployment.database, deployment.settings, names, where)
+        names = choose_jobs(deployment.database, deployment.lease, names, where)
     if not names:
         raise SpecError("No job is chosen: name one, lumos report JOB, or give --where. List them with: lumos jobs")
     if html is None and md is None:

@@ -29,13 +29,13 @@ def positions_of(text: str, *parts: str) -> list[int]:
 
 def test_the_score_is_the_first_row_and_the_overview_of_a_job_is_short(lumos, stored):
     job = create_scored_job(stored, [[1], [1], [0], [1]])
-    shown = lumos("report", job)
-    assert shown.code == 0 and len(shown.lines) < 40 and max(map(len, shown.lines)) <= 80
-    assert shown.lines[0] == "evaluate wordmath (test), iterative" and shown.lines[1].strip() == job
-    assert shown.lines[3].startswith("accuracy") and "75.0 % [30.1, 95.4]" in shown.lines[3]
-    positions = positions_of(shown.out, "items with a result", "\nanswered ", "model calls", "\nmodel  ", "\ncode")
-    assert positions == sorted(positions) and shown.lines[-1].startswith("code")
-    assert f"lumos report {job} --all" in shown.err
+    result = lumos("report", job)
+    assert result.code == 0 and len(result.lines) < 40 and max(map(len, result.lines)) <= 80
+    assert result.lines[0] == "evaluate wordmath (test), iterative" and result.lines[1].strip() == job
+    assert result.lines[3].startswith("accuracy") and "75.0 % [30.1, 95.4]" in result.lines[3]
+    positions = positions_of(result.out, "items with a result", "\nanswered ", "model calls", "\nmodel  ", "\ncode")
+    assert positions == sorted(positions) and result.lines[-1].startswith("code")
+    assert f"lumos report {job} --all" in result.err
 
 
 def test_jobs_of_one_benchmark_are_beside_each_other_and_others_are_apart(lumos, stored):
@@ -52,17 +52,18 @@ def test_jobs_of_one_benchmark_are_beside_each_other_and_others_are_apart(lumos,
 
 def test_an_incomplete_job_has_a_range_instead_of_a_score_and_the_command_that_continues_it(lumos, stored):
     job = create_scored_job(stored, [[1], [1], [0], [None]])
-    shown = lumos("report", job)
-    assert shown.code == 3 and len(shown.lines) < 40
+    result = lumos("report", job)
+    assert result.code == 3 and len(result.lines) < 40
     assert any(
-        line.startswith("accuracy") and line.endswith("incomplete: 50.0 to 75.0 % [15.0, 95.4]") for line in shown.lines
+        line.startswith("accuracy") and line.endswith("incomplete: 50.0 to 75.0 % [15.0, 95.4]")
+        for line in result.lines
     )
-    words = " ".join(shown.out.split())
+    words = " ".join(result.out.split())
     assert f"{job} is incomplete: 1 of its items ended with infra_error. Continue with: lumos resume {job}" in words
-    assert any(line.endswith(f"lumos resume {job}") for line in shown.lines), "a command is on one line"
+    assert any(line.endswith(f"lumos resume {job}") for line in result.lines), "a command is on one line"
     assert f"infra_error 1 (25.0 %) {job}-3 the server is gone" in words
     assert "items with a result 3 of 4" in words
-    positions = positions_of(shown.out, "items with a result", f"{job} is incomplete", "How episodes ended")
+    positions = positions_of(result.out, "items with a result", f"{job} is incomplete", "How episodes ended")
     assert positions == sorted(positions), "what is missing is said before how the rest ended"
 
 
@@ -78,8 +79,8 @@ def test_each_ending_with_failures_has_an_example_that_can_be_shown(lumos, store
 
 
 def test_a_job_without_failures_has_no_example(lumos, stored):
-    shown = lumos("report", create_scored_job(stored, [[1], [1]]))
-    assert "answered  2 (100.0 %)" in shown.out and "lumos show" not in shown.out
+    result = lumos("report", create_scored_job(stored, [[1], [1]]))
+    assert "answered  2 (100.0 %)" in result.out and "lumos show" not in result.out
 
 
 def test_jobs_beside_each_other_have_their_difference_as_compare_computes_it(lumos, stored):
@@ -99,8 +100,8 @@ def test_a_job_that_was_run_again_is_beside_its_former_job(lumos, stored):
     other = create_scored_job(stored, [[1]], tasks_of(1, "other", "gsm8k"), digest="e" * 64, parent=former)
     assert f"{job} is better than {former} by 45.0 points" in " ".join(lumos("report", job).out.split())
     for alone in (former, chosen, other):
-        shown = lumos("report", alone)
-        assert shown.code == 0 and "difference to" not in shown.out, "chosen or other rows show no difference"
+        result = lumos("report", alone)
+        assert result.code == 0 and "difference to" not in result.out, "chosen or other rows show no difference"
 
 
 def test_jobs_that_cannot_be_compared_say_why_below_their_figures(lumos, stored):
@@ -109,8 +110,8 @@ def test_jobs_that_cannot_be_compared_say_why_below_their_figures(lumos, stored)
         create_scored_job(stored, [[1]] * 3, digest="c" * 64, metric="strict"),
     ]
     refusal = lumos("compare", *jobs).err.strip().removeprefix("lumos: ")
-    shown = lumos("report", *jobs)
-    assert refusal and " ".join(refusal.split()) in " ".join(shown.out.split())
+    result = lumos("report", *jobs)
+    assert refusal and " ".join(refusal.split()) in " ".join(result.out.split())
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
@@ -118,10 +119,10 @@ def test_hostile_texts_of_a_model_are_neither_obeyed_nor_wider_than_the_terminal
     lumos.set(COLUMNS=width)
     jobs = [evaluation(stored, [RIGHT, WRONG, FAILED, BROKEN], " ".join(HOSTILE), number=number) for number in range(2)]
     for arguments in ([jobs[0]], jobs, [*jobs, "--all"]):
-        shown = lumos("report", *arguments)
-        assert shown.code == 3
-        assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown.out + shown.err)
-        assert all(len(line) <= width or "lumos " in line for line in shown.lines)
+        result = lumos("report", *arguments)
+        assert result.code == 3
+        assert not {"\x1b", "\x07", "\u202e", "\r"} & set(result.out + result.err)
+        assert all(len(line) <= width or "lumos " in line for line in result.lines)
 
 
 def test_all_sections_have_what_the_overview_leaves_out(lumos, stored):

@@ -38,8 +38,8 @@ def pages(database: Database, *jobs: str, prices: Prices | None = None) -> tuple
 
 
 def section(page, key: str):
-    (found,) = page.xpath(f"//section[@id='{key}']") or [None]
-    return found
+    (node,) = page.xpath(f"//section[@id='{key}']") or [None]
+    return node
 
 
 def headings(page) -> list[str]:
@@ -47,13 +47,13 @@ def headings(page) -> list[str]:
 
 
 def figure(page, title: str):
-    (found,) = [one for one in page.iter("figure") if one.findtext("figcaption").startswith(title)]
-    return found
+    (node,) = [candidate for candidate in page.iter("figure") if candidate.findtext("figcaption").startswith(title)]
+    return node
 
 
-def numbers(found) -> dict[str, list[str]]:
+def numbers(figure_node) -> dict[str, list[str]]:
     """The rows of a figure's table by their first cells."""
-    return {row[0]: row[1:] for row in table_rows(found.find(".//table"))}
+    return {row[0]: row[1:] for row in table_rows(figure_node.find(".//table"))}
 
 
 def test_a_page_says_what_became_of_every_item(database):
@@ -90,9 +90,9 @@ def test_every_chart_has_its_table_with_the_same_numbers(database):
         tips = [tip.text for tip in one.iterfind(".//svg//*/title")]
         assert tips, one.findtext("figcaption")
         for tip in tips:
-            told = re.findall(r"[-+]?[0-9][0-9,.]*", tip.rpartition(": ")[2])
-            assert told, tip
-            assert all(number in words for number in told), f"{tip} is not in {cells}"
+            tip_numbers = re.findall(r"[-+]?[0-9][0-9,.]*", tip.rpartition(": ")[2])
+            assert tip_numbers, tip
+            assert all(number in words for number in tip_numbers), f"{tip} is not in {cells}"
         assert one.find("svg").get("role") == "img"
 
 
@@ -125,9 +125,9 @@ def test_what_models_files_and_people_say_is_shown_as_text(database, text):
     jobs = [evaluation(database, [RIGHT, WRONG, FAILED, BROKEN], text, number=number) for number in range(2)]
     written, markdown = pages(database, *jobs)
     page = require_harmless(written)
-    shown = re.sub(r"\s+", " ", page.text_content())
+    page_text = re.sub(r"\s+", " ", page.text_content())
     visible = re.sub(r"\s+", " ", re.sub("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]", "�", text)).strip()
-    assert shown.count(visible) >= 6, "in questions, answers, messages, names"
+    assert page_text.count(visible) >= 6, "in questions, answers, messages, names"
     for character in "\x1b\x07\u202e":
         assert character not in written + markdown
     rendered = parsed.fromstring(cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE))
@@ -205,16 +205,16 @@ def test_jobs_on_the_same_tasks_are_compared_and_what_one_got_right_is_shown_bes
     )
     text, markdown = pages(database, first, other, prices=Prices(1.0, 1.0))
     page = require_harmless(text)
-    found = figure(page, f"wordmath (test), accuracy: differences to {first} in points")
-    rows, heads = numbers(found), table_rows(found.find(".//table"))[0][1:]
+    node = figure(page, f"wordmath (test), accuracy: differences to {first} in points")
+    rows, heads = numbers(node), table_rows(node.find(".//table"))[0][1:]
     assert [head.split()[0] for head in heads] == [first, other]
     assert rows["difference, points"][0] == "" and rows["difference, points"][1].startswith("+33.3 [")
     assert (rows["pairs"][1], rows["fixed / broken"][1]) == ("6", "3 / 1")
     assert f"No difference between {first} and {other} is shown" in text
     assert all("McNemar" in one for one in (text, markdown))
-    shown = [one.text_content() for one in page.xpath("//article/h3/span")]
+    episodes = [one.text_content() for one in page.xpath("//article/h3/span")]
     beside = [one.text_content().strip() for one in page.xpath("//details[@class='other']/summary")]
-    assert set(shown[:1]) <= {f"{first}-1", f"{first}-2", f"{first}-4", f"{other}-0"}
+    assert set(episodes[:1]) <= {f"{first}-1", f"{first}-2", f"{first}-4", f"{other}-0"}
     assert len(beside) == 4, "of the four tasks that one got right and the other wrong"
 
 

@@ -27,7 +27,7 @@ HOSTILE = "<script>document.title='run'</script>\u202e"
 @pytest.fixture
 def job(database) -> str:
     """Open, with one item that nobody has claimed."""
-    return create_scored_job(database, [[1], [0]], owed=1)
+    return create_scored_job(database, [[1], [0]], pending=1)
 
 
 def caps(database) -> dict[str, int]:
@@ -58,7 +58,9 @@ def test_without_workers_the_page_says_how_to_start_one(explorer, database):
 
 
 def test_a_worker_that_holds_many_jobs_names_some(explorer, database):
-    jobs = [create_scored_job(database, [[1], [0]], owed=1, digest=f"{number:064x}") for number in range(MAX_JOBS + 2)]
+    jobs = [
+        create_scored_job(database, [[1], [0]], pending=1, digest=f"{number:064x}") for number in range(MAX_JOBS + 2)
+    ]
     who = holder(database, jobs[0])
     for one in jobs:
         mine = holder(database, one)
