@@ -99,8 +99,8 @@ def _columns(jobs: Sequence[Mapping[str, Any]]) -> list[Column]:
         *column("model", ["+".join(dict.fromkeys(job["models"].values())) for job in jobs], 7, 5, middle=True),
         *column("benchmark", [_describe_work(job) for job in jobs], _WORK_LEAST, 4),
         _state_column(jobs),
-        *column("items", [_format_progress(job["done"], job["items"]) for job in jobs], 3, 2),
-        *column("age", [format_rough_seconds(job["age"]) for job in jobs], 7, 6),
+        *column("items", [_format_progress(job["done"], job["items"]) for job in jobs], 11, 2),
+        *column("age", [format_rough_seconds(job["age"]) for job in jobs], 6, 6),
         *column("tags", tags, 8, 7),
         *column("rows", [_describe_rows(job) for job in jobs], 8, 8),
     ]

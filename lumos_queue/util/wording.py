@@ -90,7 +90,7 @@ def format_seconds(seconds: float) -> str:
 
 
 def format_rough_seconds(seconds: float) -> str:
-    """Format an age or an estimate in one unit, rounded: `40 s`, `12 min`, `1.6 h`, `12 days`, `3 years`.
+    """Format an age or an estimate in one unit, rounded: `40 s`, `12 min`, `1.6 h`, `12 d`, `3 y`.
 
     A negative one is `0 s`.
 
@@ -104,8 +104,9 @@ def format_rough_seconds(seconds: float) -> str:
         return f"{seconds / 60:.0f} min"
     if seconds < 48 * 3600:
         return f"{seconds / 3600:.1f} h"
-    days = seconds / 86400
-    return f"{days:.0f} days" if days < 1000 else f"{days / 365.25:,.0f} years"
+    if (days := seconds / 86400) < 1000:
+        return f"{days:.0f} d"
+    return f"{days / 365.25:.0f} y" if days < 365_250 else "more than 1,000 y"
 
 
 def format_bytes(size: int) -> str:
