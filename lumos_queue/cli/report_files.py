@@ -12,6 +12,7 @@ import typer
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.util.model_loading import import_libraries
+from lumos_queue.util.wording import format_bytes
 
 if TYPE_CHECKING:
     from lumos_queue.pages.blocks import Document
@@ -121,4 +122,4 @@ def require_no_prices(prices: Prices | None) -> None:
 def _print_files(summary: dict[str, Any]) -> None:
     for name in ("html", "md"):
         if name in summary:
-            output.show(f"{summary[name]['file']}: {summary[name]['bytes']:,} bytes")
+            output.show(f"{summary[name]['file']}: {format_bytes(summary[name]['bytes'])}")

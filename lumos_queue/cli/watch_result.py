@@ -9,7 +9,8 @@ from lumos_queue.cli.job_block import format_line, format_remaining, format_scor
 from lumos_queue.live.figures import measure_score
 from lumos_queue.live.watched_jobs import WatchedJob
 from lumos_queue.reports.completeness import completeness, remark
-from lumos_queue.util.display import one_line, percent
+from lumos_queue.util.display import one_line
+from lumos_queue.util.wording import format_measurement, format_range
 
 
 def format_watched(job: WatchedJob) -> str:
@@ -49,13 +50,11 @@ def print_results(results: list[dict[str, Any]]) -> None:
         if "items" not in job:
             output.show(f"{job['job']}  {job['state']}")
             continue
-        line = f"{job['job']}  {job['state']}  {job['items'].get('done', 0)}/{job['of']} items"
+        line = f"{job['job']}  {job['state']}  {job['items'].get('done', 0):,}/{job['of']:,} items"
         if score := job["score"]:
-            low, high = score["ci95"]
-            line += f"  {percent(score['value'])} [{100 * low:.1f}, {100 * high:.1f}] of {score['scored']}"
+            line += f"  {format_measurement(score['value'], score['ci95'])} of {score['scored']:,}"
             if score["scored"] < job["of"]:
-                worst, best = score["bounds"]
-                line += f", whole job {100 * worst:.1f} to {percent(best)}"
+                line += f", whole job {format_range(*score['bounds'])}"
         output.show(line)
         if text := remark(job):
             output.show(f"job {job['job']} is {text}")

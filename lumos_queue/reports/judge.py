@@ -16,6 +16,7 @@ from lumos_queue.reports.audit import JUDGED, opinion
 from lumos_queue.reports.completeness import ENDED, UNGRADED
 from lumos_queue.scoring.sampling import GRADE, decide_verdict
 from lumos_queue.scoring.statistics import cohen_kappa, kappa_interval, wilson
+from lumos_queue.util.wording import format_kappa, format_measurement, format_price
 
 MAX_READ = 100_000  #: episodes without a grade whose replies are read
 
@@ -110,10 +111,9 @@ def list_judge_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if figures["votes"] > 1:
         yield "ties of votes", f"{figures['ties']:,} of {figures['graded']:,}"
     tokens = f"{figures['tokens']['prompt']:,} / {figures['tokens']['completion']:,}"
-    yield "tokens of the judge", tokens + (f", USD {figures['usd']:.4f}" if "usd" in figures else "")
+    yield "tokens of the judge", tokens + (f", {format_price(figures['usd'])}" if "usd" in figures else "")
     if agreement := figures.get("agreement"):
-        low, high = agreement["ci95"]
-        share = f"{100 * agreement['share']:.1f} % [{100 * low:.1f}, {100 * high:.1f}]"
+        share = format_measurement(agreement["share"], agreement["ci95"])
         yield "judge agrees with labels", f"{agreement['agreed']:,} of {agreement['answers']:,}: {share}"
         yield "kappa of judge and labels [95 %]", _format_kappa(agreement)
 
@@ -121,5 +121,4 @@ def list_judge_figures(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _format_kappa(figures: Mapping[str, Any]) -> str:
     if figures["kappa"] is None:
         return "not defined: both gave one label to all"
-    low, high = figures["kappa_ci95"]
-    return f"{figures['kappa']:.3f} [{low:.3f}, {high:.3f}]"
+    return format_kappa(figures["kappa"], figures["kappa_ci95"])

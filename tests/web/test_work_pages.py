@@ -47,7 +47,7 @@ def test_workers_are_shown_with_what_they_hold_and_whether_they_are_silent(explo
     start_session(database, "1", ("gpu",), Gpus(2, 81_559))
     text = client.get("/workers").text
     assert f'href="/jobs/{job}"' in text and text.count(">silent<") == 1
-    assert ">cpu, llm, gpu</td>" in text and ">gpu</td>" in text and ">2, at least 81,559 MiB each</td>" in text
+    assert ">cpu, llm, gpu</td>" in text and ">gpu</td>" in text and ">2, at least 85.5 GB each</td>" in text
     assert "&lt;b&gt;code" in text and "<script>document" not in text and "\u202e" not in text
     part = client.get("/workers", headers={"hx-request": "true"}).text
     assert "<html" not in part and f'href="/jobs/{job}"' in part

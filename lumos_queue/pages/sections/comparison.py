@@ -13,6 +13,7 @@ from lumos_queue.reports.comparison_values import ComparedJob, JobsComparison, P
 from lumos_queue.reports.differences import describe_differences
 from lumos_queue.util.wording import (
     format_difference,
+    format_distance,
     format_points,
     format_price,
     format_probability,
@@ -59,7 +60,7 @@ def conclude(pair: PairComparison, metric: str) -> str:
     how = f"({state_probability(pair.p_holm)}{correction}; {figures.test}; interval: {figures.interval})"
     if pair.p_holm < 0.05:
         direction = "better" if figures.difference > 0 else "worse"
-        distance = f"{abs(100 * figures.difference):.1f} points of {plain(metric)}"
+        distance = f"{format_distance(figures.difference)} of {plain(metric)}"
         return f"{pair.b} is {direction} than {pair.a} by {distance} [{low}, {high}] {how}."
     conclusion = f"No difference between {pair.a} and {pair.b} is shown: it may be {low} to {high} points {how}."
     return conclusion + explain_no_difference(figures)

@@ -14,7 +14,14 @@ from lumos_queue.pages.sections.rules import tabulate_rules
 from lumos_queue.reports.task_choice import remark_on_choice
 from lumos_queue.reports.tool_rules import label_metric
 from lumos_queue.row_origins.origins import STATED_REMARK, RowState
-from lumos_queue.util.wording import format_interval, format_metric, format_share, format_whole_metric, plain
+from lumos_queue.util.wording import (
+    format_distance,
+    format_interval,
+    format_metric,
+    format_share,
+    format_whole_metric,
+    plain,
+)
 
 if TYPE_CHECKING:
     from lumos_queue.papers.published_figures import PublishedFigure
@@ -149,7 +156,7 @@ def _trials(title: str, jobs: Sequence[JobMaterial]) -> Iterator[Table]:
 def _format_sets(sets: Mapping[str, Any] | None) -> list[str]:
     if sets is None:
         return ["", ""]
-    spread = "" if sets["spread"] is None else f"{100 * sets['spread']:.1f} points"
+    spread = "" if sets["spread"] is None else format_distance(sets["spread"])
     return [", ".join(map(format_share, sets["means"])), spread]
 
 

@@ -10,7 +10,7 @@ from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.lines import Point, draw_curve
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.util.wording import format_rate, format_seconds, plain
+from lumos_queue.util.wording import format_bytes, format_rate, format_seconds, plain
 
 MAX_POINTS = 60  #: points of a curve; each is the mean of the same number of steps
 
@@ -30,16 +30,16 @@ def fits_and_models(material: Material, limits: PageLimits) -> Iterator[Block]:
             yield curve
         if models := job.report.get("models"):
             rows = [
-                [model["name"], model["kind"], f"{model['bytes']:,}", model["digest"], model["path"]]
+                [model["name"], model["kind"], format_bytes(model["bytes"]), model["digest"], model["path"]]
                 for model in models
             ]
-            heads = ["model", "kind", "bytes", "digest", "folder"]
+            heads = ["model", "kind", "size", "digest", "folder"]
             yield Table(f"Models that {job.label} wrote", heads, rows[: limits.rows], texts=frozenset({0, 1, 3, 4}))
 
 
 def tabulate_fits(job: JobMaterial, fits: Sequence[Mapping[str, Any]]) -> Table:
     """Return a table of a training job's fits: steps, tokens and losses."""
-    heads = ["fit", "steps", "tokens", "first loss", "last loss", "dev loss", "peak memory, MB"]
+    heads = ["fit", "steps", "tokens", "first loss", "last loss", "dev loss", "peak memory"]
     return Table(f"Fits of {job.label}", heads, [_fit(fit) for fit in fits])
 
 
@@ -71,7 +71,7 @@ def _fit(fit: Mapping[str, Any]) -> list[str]:
         f"{fit['steps']:,}",
         f"{fit['tokens']:,}",
         *cells,
-        f"{memory / 1e6:,.0f}",
+        format_bytes(memory) if memory else "",
     ]
 
 

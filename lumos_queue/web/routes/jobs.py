@@ -31,6 +31,7 @@ from lumos_queue.reports.real_state import RealState
 from lumos_queue.submission.filters import read_job_where
 from lumos_queue.submission.resume import check_resume
 from lumos_queue.util.sanitize import storable
+from lumos_queue.util.wording import plural
 from lumos_queue.web.access.users import Role
 from lumos_queue.web.answers import answer_part
 from lumos_queue.web.rendering import render, render_part
@@ -161,7 +162,7 @@ def requeue_class(visit: Operating, name: str, failed: Annotated[str, Form()]) -
         check_resume(connection, site.settings, row)
     action = PersonAction(visit.person.name, "requeue", row.id)
     count = requeue(site.database, row.id, FailureClass(failed), action)
-    message = f"{count:,} item{'s' if count > 1 else ''} will be retried."
+    message = f"{plural(count, 'item')} will be retried."
     visit.session.add_notice(message + _who_goes_on(visit, JobState.QUEUED, row.id))
     return RedirectResponse(f"/jobs/{row.id}", 303)
 
