@@ -10,6 +10,7 @@ from lumos_queue.pages.material import JobMaterial
 from lumos_queue.pages.sections.provenance import format_reply_endings
 from lumos_queue.records import Ending
 from lumos_queue.reports.ending_examples import EndingExample
+from lumos_queue.scoring.limit import AtLimit
 from lumos_queue.util.wording import MISSING, format_count, plural
 
 MAX_MESSAGE, MAX_ANSWER = 160, 40  #: characters of a message, and of an answer
@@ -34,9 +35,21 @@ def tabulate_endings(jobs: Sequence[JobMaterial]) -> Iterator[Table]:
     if rows:
         heads = ["ended", *(["job"] if several else []), "episodes", "failed example", ""]
         last = len(heads) - 1
-        note = "Look at an episode: lumos show EPISODE" if any(row[last - 1] for row in rows) else ""
+        notes = {_explain_limit(job): None for ending, job in endings if ending.ending == Ending.LIMIT}
+        notes |= {"Look at an episode: lumos show EPISODE": None} if any(row[last - 1] for row in rows) else {}
         texts = frozenset({0, 1, last - 1, last} if several else {0, last - 1, last})
-        yield Table("How episodes ended", heads, rows, note, texts, ranks=[*([0] * last), 1])
+        yield Table("How episodes ended", heads, rows, " ".join(filter(None, notes)), texts, ranks=[*([0] * last), 1])
+
+
+def _explain_limit(job: JobMaterial) -> str:
+    """Return how an episode counts that reached its limit of subgoals; '' for a job without scores."""
+    match job.report.get("scoring", {}).get("at_limit"):
+        case AtLimit.CONCLUDE:
+            return "An episode that reached the limit of subgoals is judged by its last result."
+        case AtLimit.WRONG:
+            return "An episode that reached the limit of subgoals counts as wrong."
+        case _:
+            return ""
 
 
 def _describe(ending: EndingExample) -> str:

@@ -13,6 +13,7 @@ from db.kinds.states import ItemState, JobState
 from lumos_queue.pages.material import JobMaterial
 from lumos_queue.records import Ending
 from lumos_queue.reports.comparison_values import JobsComparison, PairComparison
+from lumos_queue.reports.completeness import UNGRADED
 from lumos_queue.reports.tool_rules import BY_RULE, PASS, TIED, WIN, WON, label_metric
 from lumos_queue.util.wording import (
     format_count,
@@ -45,10 +46,10 @@ def _metric_rows(jobs: Sequence[JobMaterial], compared: JobsComparison | None) -
             lambda job, name=name: format_whole_metric(_metric(job, name)),
         )
         if name == jobs[0].metric:
-            yield "best rule without a model", _format_best_rule
             if compared:
                 pairs = {pair.b: _format_pair(pair) for pair in compared.comparisons}
                 yield f"difference to {compared.baseline}, points", lambda job, pairs=pairs: pairs.get(job.id, "")
+            yield "best rule without a model", _format_best_rule
 
 
 def _metric(job: JobMaterial, name: str) -> Mapping[str, Any] | None:
@@ -64,7 +65,7 @@ def _format_best_rule(job: JobMaterial) -> str:
     if not rules:
         return ""
     name = max(rules, key=lambda rule: rules[rule]["value"])
-    return f"{format_whole_metric(rules[name])}\n{plain(name)}"
+    return f"{format_whole_metric(rules[name])}\nrule: {plain(name)}"
 
 
 def _format_pair(pair: PairComparison) -> str:
@@ -84,8 +85,9 @@ def _rule_rows(jobs: Sequence[JobMaterial]) -> Iterator[Row]:
 
 
 def count_results(job: JobMaterial) -> int:
-    """Return how many items have a result: an episode that ended with infra_error has none."""
-    return job.report["finished"] - job.report["endings"].get(Ending.INFRA_ERROR, 0)
+    """Return how many items have a result: those that ended with infra_error, or that have no grade, have none."""
+    ungraded = job.report.get("lacking", {}).get(UNGRADED, 0)
+    return job.report["finished"] - job.report["endings"].get(Ending.INFRA_ERROR, 0) - ungraded
 
 
 def _format_state(job: JobMaterial) -> str:
@@ -98,6 +100,10 @@ def _count_items(state: ItemState) -> Callable[[JobMaterial], str]:
 
 def _count_right(job: JobMaterial) -> str:
     return format_count(job.report["correct"], job.report["n"]) if "correct" in job.report else ""
+
+
+def _count_wrong(job: JobMaterial) -> str:
+    return format_count(count_results(job) - job.report["correct"], job.report["n"]) if "correct" in job.report else ""
 
 
 def _format_tokens(job: JobMaterial) -> str:
@@ -139,6 +145,7 @@ _STATE_ROWS: Sequence[Row] = (
     ("state", _format_state),
     ("items with a result", lambda job: f"{count_results(job):,} of {job.report['n']:,}"),
     ("right", lambda job: _count_right(job) if job.row.kind != JobKind.CONVERT else ""),
+    ("wrong", lambda job: _count_wrong(job) if job.row.kind != JobKind.CONVERT else ""),
     ("accepted for both", lambda job: _count_right(job) if job.row.kind == JobKind.CONVERT else ""),
     ("rating, 1 to 10", _format_rating),
     ("plans", _format_plans),
