@@ -35,7 +35,7 @@ def create_scored_job(
     values: Values,
     tasks: Sequence[Task] = (),
     kind: str = "evaluate",
-    owed: int = 0,
+    pending: int = 0,
     formulation: str = "iterative",
     version: str = "1",
     metric: str = "accuracy",
@@ -44,7 +44,7 @@ def create_scored_job(
     agent: Agent | None = None,
     **options,
 ) -> str:
-    """Create a job on these tasks whose samples have these scores; return its id. The last `owed` items stay pending.
+    """Create a job on these tasks whose samples have these scores; return its id. The last `pending` items do not run.
 
     A further argument is a field of NewJob, or `endpoint`: the address of its models. An `agent` has both.
     """
@@ -74,7 +74,7 @@ def create_scored_job(
     dataset = NewDataset(rows[0].dataset, rows[0].benchmark, "test", "MIT", rows)
     identifier, _ = create_job(database, replace(new, **options), dataset, limit=limit, samples=samples, again=True)
     who = holder(database, identifier)
-    done_count = min(limit or len(rows), len(rows)) * samples - owed
+    done_count = min(limit or len(rows), len(rows)) * samples - pending
     by_row = {task.row: score for task, score in zip(rows, values, strict=False)}
     while done_count > 0 and (items := claim(database, who, min(done_count, 500))):
         done_count -= len(items)

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from db.queries.jobs import find_job
 from lumos_queue.deployment.deployment import Deployment
+from lumos_queue.util.wording import plural
 from workers.describe import describe_job, shorten
 from workers.slice_failed import SliceFailed
 from workers.validation import JOB_ID
@@ -55,7 +56,7 @@ class JobWords:
             with self._deployment.database.engine.connect() as connection:
                 row = find_job(connection, job)
             if row is not None:
-                items = f"{row.items:,} item{'s' * (row.items != 1)}"
+                items = plural(row.items, "item")
                 with self._lock:
                     if len(self._descriptions) >= MAX_KNOWN:
                         self._descriptions.clear()

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from db.kinds.pools import Gpus
 from lumos_queue.util.launch_folder import child_environment
+from lumos_queue.util.wording import format_bytes, format_seconds, plural
 
 SECONDS = 60.0  #: after which the child process is ended, and counts as having found no GPU
 log = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ def ask_torch(folder: Path) -> Gpus:
     if not memories:
         log.info("torch finds no GPU: jobs of the pool gpu are left to other workers")
         return Gpus(0, 0)
-    log.info("torch finds %d GPU%s; the smallest has %d MiB", len(memories), "s" * (len(memories) > 1), min(memories))
+    log.info("torch finds %s; the smallest has %s", plural(len(memories), "GPU"), format_bytes(min(memories) << 20))
     return Gpus(len(memories), min(memories))
 
 
@@ -83,7 +84,7 @@ def _run_child(folder: Path) -> list[int]:
 def _describe(error: Exception) -> str:
     """Return one line about an error."""
     if isinstance(error, subprocess.TimeoutExpired):
-        return f"no answer within {SECONDS:g} s"
+        return f"no answer within {format_seconds(SECONDS)}"
     if isinstance(error, subprocess.CalledProcessError):
         lines = error.stderr.decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else f"the process ended with status {error.returncode}"

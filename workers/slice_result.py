@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from lumos_queue.records import Ending, Outcome
 from lumos_queue.util.similar_messages import alike_key, short_line
+from lumos_queue.util.wording import plural
 from workers.idle import NOTHING_DUE
 
 
@@ -43,7 +44,7 @@ class SliceResult:
         return bool(self.failure) or (self.failures > 0 and self.finished == self._infra_errors)
 
     def __str__(self) -> str:
-        items = f"{self.finished:,} item{'s' * (self.finished != 1)} finished"
+        items = f"{plural(self.finished, 'item')} finished"
         if self.failure:
             return f"failed: {self.failure.rstrip('.')}; {items}{self._describe_failed()}"
         if self.has_failed:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Self
 
+from lumos_queue.util.wording import format_clock
 from workers.context import WorkerContext
 from workers.stop_signal import LEAVING_SECONDS
 
@@ -48,7 +49,7 @@ class Watchdog:
         silent = connections.silent_seconds()
         if not self._silence_start and silent > lease.notice_seconds:
             self._silence_start = time.monotonic() - silent
-            since = time.strftime("%H:%M:%S", time.localtime(time.time() - silent))
+            since = format_clock(time.time() - silent)
             log.warning(
                 "the database has not answered since %s (%.0f s): after %g s this process gives up its items, after "
                 "%g s it cuts its connections and tries new ones",

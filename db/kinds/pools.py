@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple, Protocol
 
 from lumos_queue.records import TextEnum
+from lumos_queue.util.wording import format_bytes
 
 
 class Pool(TextEnum):
@@ -65,12 +66,13 @@ def can_run(session: SessionPools, pool: str) -> bool:
 
 
 def describe_gpus(session: SessionGpus) -> str:
-    """Describe the GPUs of a worker session: `2, at least 81,559 MiB each`; `not asked` if unknown."""
+    """Describe the GPUs of a worker session: `2, at least 85.5 GB each`; `not asked` if unknown."""
     if session.gpus is None:
         return "not asked" if serves(session, Pool.GPU) else ""
+    memory = format_bytes((session.gpu_mib or 0) << 20)
     if session.gpus < 2:
-        return f"1, {session.gpu_mib:,} MiB" if session.gpus else "none"
-    return f"{session.gpus:,}, at least {session.gpu_mib:,} MiB each"
+        return f"1, {memory}" if session.gpus else "none"
+    return f"{session.gpus:,}, at least {memory} each"
 
 
 def describe_lack(sessions: Collection[SessionPools], pool: str) -> str:

@@ -9,8 +9,6 @@ after longer and longer waits before it is quarantined.
 
 from __future__ import annotations
 
-import time
-
 from sqlalchemy import Connection, exists, func, select, update
 
 from db.engine.connection import now
@@ -19,6 +17,7 @@ from db.kinds.states import OPEN, ItemState, JobState
 from db.models import EndpointShare, Item, JobRow, WorkerSessionRow
 from db.queue.claims import its_turn
 from db.queue.sums import add_ended
+from lumos_queue.util.wording import format_clock
 
 AT_ONCE = 2  #: deaths after which an item is retried at once
 WAITS = (60.0, 300.0, ITEM_WAIT_SECONDS)  #: seconds before the retry after each further death
@@ -109,10 +108,9 @@ def update_waiting(connection: Connection, job: str) -> None:
         .limit(1)
     )
     if row := connection.execute(next_item).first():
-        due_time = time.strftime("%H:%M:%S", time.gmtime(row.not_before_at))
         reason = (
             f"item {row.ordinal}: {row.deaths} processes died while this was all they worked on; "
-            f"it is tried again at {due_time} UTC (quarantined after {DEATHS})"
+            f"it is tried again at {format_clock(row.not_before_at)} (quarantined after {DEATHS})"
         )
         is_open = JobRow.state.in_(OPEN)
         connection.execute(update(JobRow).where(JobRow.id == job, is_open).values(waiting=reason))

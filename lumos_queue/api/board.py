@@ -19,8 +19,8 @@ def board(
     """Return the scores of evaluations as a table of models and benchmarks, as `lumos board` prints it.
 
     `jobs`: handles or ids; without jobs, the evaluations that meet the filter `where` (docs/queries.md), or all. `by`:
-    what a row is: model, formulation, or tag:KEY. Raises SpecError for a filter or a `by` that cannot be read, and if
-    none of the jobs is an evaluation.
+    what a row is: model, formulation, or tag:KEY. Raises SpecError for jobs together with a filter, for a filter or a
+    `by` that cannot be read, and if there is no evaluation.
 
     >>> import lumos_queue as lq
     >>> job = lq.evaluate("wordmath", formulation="direct", solver=lambda prompt: "7", limit=20).wait()

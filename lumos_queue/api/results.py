@@ -25,12 +25,11 @@ from lumos_queue.pages.terminal import render_blocks, render_plain_text
 from lumos_queue.reports.board import make_board
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.reports.comparison_values import JobsComparison
-from lumos_queue.reports.job_list import find_jobs
 from lumos_queue.reports.json_values import as_json
 from lumos_queue.review.scorers.registry import SCORERS
 from lumos_queue.review.scoring import ScoringOutcome, score_job
 from lumos_queue.settings import Settings
-from lumos_queue.submission.filters import read_job_where
+from lumos_queue.submission.job_selection import choose_evaluations
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.new_file import write_new
 from lumos_queue.util.wording import format_difference
@@ -158,7 +157,7 @@ class Comparison(JobsResult):
 def read_report(deployment: Settings, jobs: Sequence[str], by: Sequence[str] = ()) -> Report:
     """Return the report of a job, also split by the fields `by`. Raises SpecError for a field that the job lacks."""
     with open_deployment(deployment) as database, database.engine.connect() as connection:
-        page = read_page(connection, [get_job(connection, job) for job in jobs], by=by)
+        page = read_page(connection, [get_job(connection, job) for job in jobs], Lease(deployment.lease_seconds), by=by)
     return Report(as_json(page.material.jobs[0].report), page)
 
 
@@ -172,18 +171,15 @@ def read_comparison(
     with open_deployment(deployment) as database, database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
         compared = compare_jobs(connection, rows, Options(metric, common, by=by))
-        page = replace(read_page(connection, rows, by=by), compared=[compared])
+        page = read_page(connection, rows, Lease(deployment.lease_seconds), by=by)
+        page = replace(page, material=replace(page.material, comparisons=[compared]))
         return Comparison(as_json(compared), page, compared)
 
 
 def read_board(deployment: Settings, jobs: Sequence[str], where: str, by: str) -> BoardResult:
     """Return the table of these jobs, or of the evaluations that meet a filter of jobs. Raises SpecError."""
     with open_deployment(deployment) as database:
-        names = list(jobs)
-        if not names:
-            condition = read_job_where(database, f"kind=evaluate {where}".strip())
-            with database.engine.connect() as connection:
-                names = find_jobs(connection, condition, Lease(deployment.lease_seconds))
+        names = choose_evaluations(database, Lease(deployment.lease_seconds), jobs, where, "where=")
         with database.engine.connect() as connection:
             table = make_board(connection, [get_job(connection, name) for name in names], by)
             return BoardResult(as_json(table), compose_board(connection, table))

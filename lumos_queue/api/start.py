@@ -20,6 +20,7 @@ from lumos_queue.settings import Settings
 from lumos_queue.submission.extend import remark_on_extend
 from lumos_queue.submission.store import Rows, submit
 from lumos_queue.submission.submit_options import SubmitOptions
+from lumos_queue.util.wording import plural
 from workers.embedded_run import EmbeddedRun
 from workers.watchdog import Watchdog
 
@@ -48,7 +49,7 @@ def store_job(
     with job_database.engine.connect() as connection:
         row = get_job(connection, identifier)
     if rows and rows.bad:
-        skipped_rows = f"{len(rows.bad)} bad row{'s' * (len(rows.bad) > 1)}"
+        skipped_rows = plural(len(rows.bad), "bad row")
         say(f"skipped {skipped_rows} of {len(rows.bad) + len(rows.tasks)}; the first: {rows.bad[0]}")
     return row, new
 

@@ -9,7 +9,7 @@ from typing import Any
 from lumos_queue.builds import summary
 from lumos_queue.builds.licences import name_rows
 from lumos_queue.builds.own_files import describe_own_files
-from lumos_queue.util.display import percent
+from lumos_queue.util.wording import format_interval, format_share
 
 _SPLITS = {"train": "train", "dev": "validation"}
 _FORMAT_TEXT = {
@@ -90,8 +90,7 @@ def _describe_audit(manifest: Mapping[str, Any]) -> list[str]:
     for stratum in audit["strata"]:
         share = interval = ""
         if stratum["precision"] is not None:
-            share, (low, high) = percent(stratum["precision"], 1), (percent(bound, 1) for bound in stratum["ci95"])
-            interval = f"{low} to {high}"
+            share, interval = format_share(stratum["precision"]), format_interval(*stratum["ci95"])
         cells = [_cell(stratum["stratum"]), f"{stratum['episodes']:,}", f"{stratum['judged']:,}", share, interval]
         lines.append(f"| {' | '.join(cells)} | {'kept' if stratum['retained'] else 'left out'} |")
     return lines

@@ -10,7 +10,7 @@ from lumos_queue.builds.contamination import NOT_CHECKED
 from lumos_queue.builds.licences import name_rows
 from lumos_queue.builds.own_files import describe_own_files
 from lumos_queue.records import LEVELS, Role
-from lumos_queue.util.display import percent
+from lumos_queue.util.wording import format_measurement, format_share, format_stored_time
 
 _REJECTED = "rejected: "  # and the name of a filter
 _SWITCHES = {
@@ -34,9 +34,9 @@ def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ),
         ("check level", f"at least {options['level']}" if options["level"] else ""),
         ("audit", describe_audit(manifest)),
-        ("mix", ", ".join(f"{name} {percent(share, 0)}" for name, share in options["mix"].items())),
+        ("mix", ", ".join(f"{name} {format_share(share)}" for name, share in options["mix"].items())),
         ("near-duplicates", f"left out from a similarity of {options['near']:g}" if options["near"] else ""),
-        ("dev share", f"{percent(options['dev_share'], 0)} of the source tasks" if options["dev_share"] else "none"),
+        ("dev share", f"{format_share(options['dev_share'])} of the source tasks" if options["dev_share"] else "none"),
         ("seed", str(options["seed"])),
         ("further", "; ".join(text for name, text in _SWITCHES.items() if options[name])),
         ("test sets", test_sets(manifest)),
@@ -44,7 +44,7 @@ def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("own files", "; ".join(describe_own_files(manifest))),
         ("origins", ", ".join(f"{name} {rows:,} rows" for name, rows in manifest.get("origins", {}).items())),
         ("rules", "; ".join(f"{name}: {text}" for name, text in describe_rules(manifest))),
-        ("made", f"{manifest['created_at']}, code {manifest['code_version']}"),
+        ("made", f"{format_stored_time(manifest['created_at'])}, code {manifest['code_version']}"),
     ]
     return [(name, text) for name, text in pairs if text]
 
@@ -55,13 +55,12 @@ def describe_audit(manifest: Mapping[str, Any]) -> str:
         return ""
     retained = [stratum for stratum in audit["strata"] if stratum["retained"]]
     text = (
-        f"strata of {audit['name']} with a precision of at least {100 * audit['min_precision']:g} % and "
+        f"strata of {audit['name']} with a precision of at least {format_share(audit['min_precision'])} and "
         f"{audit['min_labels']} labels or more: {len(retained)} of {len(audit['strata'])} strata"
     )
     if audit["precision"] is None:
         return text
-    low, high = (percent(bound, 1) for bound in audit["ci95"])
-    return f"{text}, together {percent(audit['precision'], 1)} [95 %: {low} to {high}]"
+    return f"{text}, together {format_measurement(audit['precision'], audit['ci95'])}"
 
 
 def describe_rules(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:

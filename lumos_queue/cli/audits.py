@@ -10,6 +10,7 @@ import typer
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.submission.requests.option import MAX_INTEGER
+from lumos_queue.util.wording import format_bytes, plural
 
 _FILE = (
     "Labels from a file: JSON lines, or .csv with a header. Columns: place (or episode: JOB-NUMBER), label, and "
@@ -237,4 +238,7 @@ def export(
         samples = samples_of(connection, get_audit(connection, name).name)
         size = write_new(out, write_labels(connection, name, samples, form))
     summary = {"audit": name, "format": form, "places": len(samples), "file": str(out), "bytes": size}
-    output.result(summary, lambda _: output.show(f"{len(samples):,} places are in {out} ({size:,} bytes)"))
+    output.result(
+        summary,
+        lambda _: output.show(f"{plural(len(samples), 'place is', 'places are')} in {out} ({format_bytes(size)})"),
+    )

@@ -29,16 +29,17 @@ def board(
     only if rows, split, metric and answer reader are the same.
     """
     from db.queries.jobs import get_job
-    from lumos_queue.cli.job_selection import choose_jobs
     from lumos_queue.pages.board import compose_board
     from lumos_queue.pages.sections.board import board as board_blocks
     from lumos_queue.reports.board import make_board
     from lumos_queue.reports.json_values import as_json
+    from lumos_queue.submission.job_selection import choose_evaluations
 
     files.check_files(html, md)
     deployment = open_deployment()
-    terms = " ".join(filter(None, [where, *(f"tag.{term}" for term in tag), "" if jobs else "kind=evaluate"]))
-    names = choose_jobs(deployment.database, deployment.settings, jobs or (), terms)
+    terms = " ".join(filter(None, [where, *(f"tag.{term}" for term in tag)]))
+    option = "--where" if where else "--tag"
+    names = choose_evaluations(deployment.database, deployment.lease, jobs or (), terms, option)
     with deployment.database.engine.connect() as connection:
         table = make_board(connection, [get_job(connection, name) for name in names], by)
         page = compose_board(connection, table)

@@ -11,6 +11,7 @@ from lumos_queue.builds import summary
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.records import Role
+from lumos_queue.util.wording import format_stored_time, plural
 
 
 def print_build(manifest: dict[str, Any]) -> None:
@@ -42,7 +43,7 @@ def _files(manifest: dict[str, Any]) -> Table:
 
 def _print_episodes(console: Any, manifest: dict[str, Any]) -> None:
     episodes = manifest["episodes"]
-    console.print(f"{manifest['rows']:,} rows from {episodes['used']:,} of {episodes['read']:,} episodes read")
+    console.print(f"{plural(manifest['rows'], 'row')} from {episodes['used']:,} of {episodes['read']:,} episodes read")
     if repetitions := manifest.get("repeated_rows"):
         console.print(f"{repetitions:,} further rows repeat another row of their file and were left out")
     level_counts = ", ".join(f"{level} {rows:,}" for level, rows in summary.levels(manifest))
@@ -80,7 +81,7 @@ def print_list(listing: dict[str, Any]) -> None:
             escape(str(build["format"])),
             f"{build['rows']:,}",
             build["digest"][:12],
-            build["created_at"],
+            format_stored_time(build["created_at"]),
         )
     if listing["builds"]:
         output.console().print(table)
@@ -91,11 +92,11 @@ def print_list(listing: dict[str, Any]) -> None:
 def print_difference(difference: dict[str, Any], kinds: dict[str, str]) -> None:
     """Print the rows that differ. `kinds` maps the title of each kind to its key."""
     console = output.console()
-    console.print(f"the same: {difference['same']:,} rows")
+    console.print(f"the same: {plural(difference['same'], 'row')}")
     for title, kind in kinds.items():
-        console.print(f"{escape(title)}: {difference['counts'][kind]:,} rows", soft_wrap=True)
+        console.print(f"{escape(title)}: {plural(difference['counts'][kind], 'row')}", soft_wrap=True)
         for row in difference[kind]:
-            times = f"  × {row['rows']}" if row["rows"] > 1 else ""
+            times = f"  × {row['rows']:,}" if row["rows"] > 1 else ""
             console.print(f"  {escape(row['file'])}  {escape(row['id'])}{times}", soft_wrap=True)
         if remaining := difference["counts"][kind] - sum(row["rows"] for row in difference[kind]):
             console.print(f"  and {remaining:,} more (--limit NUMBER shows more)")

@@ -8,9 +8,9 @@ from lumos_queue.endpoints.base import ModelCall, Sampling
 from lumos_queue.endpoints.client import SPARE
 from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.errors import EpisodeError, LumosError
-from lumos_queue.live.pace import format_seconds
 from lumos_queue.records import Completion
 from lumos_queue.settings import Settings
+from lumos_queue.util.wording import format_rate, format_rough_seconds, format_seconds, plural
 
 ROWS = 100
 TOKENS = 64  #: that the reply may have
@@ -24,23 +24,27 @@ def estimate(url: str, settings: Settings) -> tuple[bool | None, str]:
     except TimeoutError:
         seconds = settings.request_seconds
         return None, (
-            f"no reply within {seconds:g} s (LUMOS_REQUEST_SECONDS): {ROWS} rows of one call each need more than "
-            f"{format_seconds(ROWS * seconds)} one after the other. Jobs wait as long as the server is alive"
+            f"no reply within {format_seconds(seconds)} (LUMOS_REQUEST_SECONDS): {ROWS} rows of one call each need "
+            f"more than {format_rough_seconds(ROWS * seconds)} one after the other. Jobs wait as long as the server "
+            "is alive"
         )
     except EpisodeError as error:  # for example of a script that has no reply to this prompt
         return None, f"no estimate: {error}"
     except LumosError as error:
         return False, str(error)
     tokens = reply.completion_tokens
-    size = f"{tokens} token{'s' * (tokens != 1)}" if tokens else "unknown length"
-    rate = f", {tokens / reply.seconds:.1f} tokens/s" if tokens and reply.seconds else ""
+    size = plural(tokens, "token") if tokens else "unknown length"
+    rate = f", {format_rate(tokens / reply.seconds)} tokens/s" if tokens and reply.seconds else ""
     beginning = (
-        f"a reply of {size} took {reply.seconds:.1f} s{rate}; {ROWS} rows of one such call each (a reply of cot has "
-        "some 150 tokens): about "
+        f"a reply of {size} took {format_seconds(reply.seconds)}{rate}; {ROWS} rows of one such call each "
+        "(a reply of cot has some 150 tokens): about "
     )
     if slots:
-        return True, f"{beginning}{format_seconds(ROWS * reply.seconds / slots)}, {slots} at once as the server states"
-    duration = format_seconds(ROWS * reply.seconds)
+        return (
+            True,
+            f"{beginning}{format_rough_seconds(ROWS * reply.seconds / slots)}, {slots} at once as the server states",
+        )
+    duration = format_rough_seconds(ROWS * reply.seconds)
     return True, f"{beginning}{duration} one after the other, less where it serves several at once"
 
 

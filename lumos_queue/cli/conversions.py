@@ -14,6 +14,7 @@ from lumos_queue.cli.request_command import takes_request
 from lumos_queue.cli.submit_command import takes_submit_options
 from lumos_queue.submission.requests.conversion import ConversionRequest
 from lumos_queue.submission.submit_options import SubmitOptions
+from lumos_queue.util.wording import format_price
 
 if TYPE_CHECKING:
     from lumos_queue.deployment.deployment import Deployment
@@ -109,4 +110,6 @@ def budget(
         with job_database.engine.connect() as connection:
             row = get_job(connection, job)
         set_budget(job_database, row.id, usd)
-    output.result({"job": row.id, "budget": usd}, lambda _: output.show(f"the budget of job {row.id} is {usd:g} USD"))
+    output.result(
+        {"job": row.id, "budget": usd}, lambda _: output.show(f"the budget of job {row.id} is {format_price(usd)}")
+    )

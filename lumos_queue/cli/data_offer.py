@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from lumos_queue.cli import output
+from lumos_queue.util.wording import format_bytes
 
 if TYPE_CHECKING:
     from lumos_queue.settings import Settings
@@ -34,7 +35,7 @@ def with_data(settings: Settings, make: Callable[[], T]) -> T:
 def _is_wanted(missing_data: MissingData) -> bool:
     if output.as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    size = f"{missing_data.file.size / 1e6:,.1f} MB, " if missing_data.file.size else ""
+    size = f"{format_bytes(missing_data.file.size)}, " if missing_data.file.size else ""
     output.say(
         f"There is no data of '{missing_data.benchmark}' here. Fetch it with: lumos data get "
         f"{missing_data.file.name} ({size}licence {missing_data.file.licence})"

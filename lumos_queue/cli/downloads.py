@@ -9,6 +9,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.util.wording import format_bytes
 
 To = Annotated[Path | None, typer.Option("--to", help="Folder of the files; default: data in LUMOS_HOME.")]
 
@@ -81,10 +82,10 @@ def _print_files(listing: dict[str, Any]) -> None:
     from rich.table import Table
 
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
-    for name in ("name", "licence", "bytes", "checksum", "here"):
-        table.add_column(name, justify="right" if name == "bytes" else "left")
+    for name in ("name", "licence", "size", "checksum", "here"):
+        table.add_column(name, justify="right" if name == "size" else "left")
     for file in listing["files"]:
-        size = f"{file['bytes']:,}" if file["bytes"] else ""
+        size = format_bytes(file["bytes"]) if file["bytes"] else ""
         checksum = "known" if file["sha256"] else "from the first download"
         table.add_row(file["name"], file["licence"], size, checksum, "yes" if file["here"] else "")
     console = output.console()

@@ -11,9 +11,9 @@ from db.queue.stored_jobs import StoredJob
 from lumos_queue.cli.live_training import describe_training
 from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import JobFigures, measure_score
-from lumos_queue.live.pace import Pace, format_seconds
+from lumos_queue.live.pace import Pace
 from lumos_queue.live.waits import describe_awaited
-from lumos_queue.util.display import percent
+from lumos_queue.util.wording import format_interval, format_range, format_rate, format_rough_seconds, format_share
 
 MAX_NAME = 40  #: characters shown of a job's name
 
@@ -21,7 +21,7 @@ MAX_NAME = 40  #: characters shown of a job's name
 def format_line(figures: JobFigures) -> str:
     """Return a line with the job's state and progress, for output that is not a terminal."""
     row = figures.row
-    return f"{row.id}  {row.state}  {figures.done}/{row.items} items" + describe_awaited(row, figures.awaited)
+    return f"{row.id}  {row.state}  {figures.done:,}/{row.items:,} items" + describe_awaited(row, figures.awaited)
 
 
 def format_remaining(figures: JobFigures, pace: Pace) -> str:
@@ -29,22 +29,20 @@ def format_remaining(figures: JobFigures, pace: Pace) -> str:
     if figures.holder.waiting and not figures.items.get(ItemState.CLAIMED):
         return ""
     seconds = pace.seconds_left(figures.row.items - figures.done)
-    return "" if seconds is None else f"{format_seconds(seconds)} left"
+    return "" if seconds is None else f"{format_rough_seconds(seconds)} left"
 
 
 def format_score(figures: JobFigures) -> str:
     """Return the score as in `45/110 = 40.9 %  [32.2, 50.3]`, and the range that it can still reach; '' without one."""
     if (measurement := measure_score(figures)) is None:
         return ""
-    low, high = measurement["ci95"]
     share = (
-        f"{figures.score[0]:g}/{measurement['scored']:,} = {percent(measurement['value'])}  "
-        f"[{100 * low:.1f}, {100 * high:.1f}]"
+        f"{figures.score[0]:,g}/{measurement['scored']:,} = {format_share(measurement['value'])}  "
+        f"{format_interval(*measurement['ci95'])}"
     )
     if measurement["scored"] >= figures.row.items:
         return share
-    worst, best = measurement["bounds"]
-    return f"{share}  whole job {100 * worst:.1f} to {percent(best)}"
+    return f"{share}  whole job {format_range(*measurement['bounds'])}"
 
 
 def job_block(figures: JobFigures, pace: Pace, further: Sequence[str] = ()) -> Any:
@@ -57,7 +55,9 @@ def job_block(figures: JobFigures, pace: Pace, further: Sequence[str] = ()) -> A
         lines = describe_training(figures, pace.items_per_second)
     else:
         rates = (
-            f"{pace.items_per_second:.1f} items/s · {pace.tokens_per_second:,.0f} tokens/s · " if pace.is_known else ""
+            f"{format_rate(pace.items_per_second)} items/s · {format_rate(pace.tokens_per_second)} tokens/s · "
+            if pace.is_known
+            else ""
         )
         lines = [f"{rates}{figures.sums.totals.calls:,} calls · {figures.tokens:,} tokens"]
     if figures.endings:
@@ -65,7 +65,7 @@ def job_block(figures: JobFigures, pace: Pace, further: Sequence[str] = ()) -> A
     if score := format_score(figures):
         lines.append(f"score so far  {score}")
     if total := sum(figures.phases.values()):
-        shares = "  ".join(f"{name} {percent(seconds / total, 0)}" for name, seconds in figures.phases.items())
+        shares = "  ".join(f"{name} {format_share(seconds / total)}" for name, seconds in figures.phases.items())
         lines.append(f"time in  {shares}")
     return Group(*job_head(figures, pace), *map(Text, lines), *(Text(line, style="yellow") for line in further))
 
@@ -85,7 +85,7 @@ def job_head(figures: JobFigures, pace: Pace) -> list[Any]:
     bar.add_column(max_width=40)
     bar.add_column(no_wrap=True)
     bar.add_column(no_wrap=True)
-    progress = f"{figures.done:,}/{row.items:,}  {percent(figures.done / max(row.items, 1), 0)}"
+    progress = f"{figures.done:,}/{row.items:,}  {format_share(figures.done / max(row.items, 1))}"
     bar.add_row(
         ProgressBar(total=max(row.items, 1), completed=min(figures.done, row.items)),
         progress,

@@ -16,6 +16,7 @@ from lumos_queue.cli.text_columns import Column, fit_columns, pad, plain_column,
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.reports.real_state import WAITED, RealState
 from lumos_queue.row_origins.origins import RowState
+from lumos_queue.util.wording import format_cell, format_interval, format_rough_seconds, format_short_count
 
 _UNLIMITED = 1_000  #: terminal cells of a line where a program reads the list
 _ROOMY = 100  #: terminal cells from which columns are two spaces apart
@@ -98,8 +99,8 @@ def _columns(jobs: Sequence[Mapping[str, Any]]) -> list[Column]:
         *column("model", ["+".join(dict.fromkeys(job["models"].values())) for job in jobs], 7, 5, middle=True),
         *column("benchmark", [_describe_work(job) for job in jobs], _WORK_LEAST, 4),
         _state_column(jobs),
-        *column("items", [_format_progress(job["done"], job["items"]) for job in jobs], 3, 2),
-        *column("age", [format_age(job["age"]) for job in jobs], 2, 6),
+        *column("items", [_format_progress(job["done"], job["items"]) for job in jobs], 11, 2),
+        *column("age", [format_rough_seconds(job["age"]) for job in jobs], 6, 6),
         *column("tags", tags, 8, 7),
         *column("rows", [_describe_rows(job) for job in jobs], 8, 8),
     ]
@@ -162,31 +163,16 @@ def _format_score(score: Mapping[str, Any] | None, by_outcome: bool) -> str:
         return ""
     if "bounds" in score:
         low, high = score["bounds"]
-        return f"{100 * low:.1f} to {100 * high:.1f}"
+        return f"{format_cell(low)} to {format_cell(high)}"
     if not 0 <= score["value"] <= 1:
         return f"mean {score['value']:.3g}"
     if by_outcome:
-        return f"{100 * score['value']:.1f} of chosen"
+        return f"{format_cell(score['value'])} of chosen"
     if score["ci95"] is None:
-        return f"{100 * score['value']:.1f}"
-    low, high = score["ci95"]
-    return f"{100 * score['value']:.1f} [{100 * low:.1f}, {100 * high:.1f}]"
+        return format_cell(score["value"])
+    return f"{format_cell(score['value'])} {format_interval(*score['ci95'])}"
 
 
 def _format_progress(completed: int, items: int) -> str:
-    return _format_count(items) if completed >= items else f"{_format_count(completed)}/{_format_count(items)}"
-
-
-def _format_count(count: int) -> str:
-    """Return a count in at most five characters, rounded down: 9999 and 10k, 999k and 1.0M."""
-    if count < 10_000:
-        return str(count)
-    return f"{count // 1_000}k" if count < 1_000_000 else f"{count // 100_000 / 10:.1f}M"
-
-
-def format_age(seconds: float) -> str:
-    """Return an age in seconds rounded down to one unit: `5s`, `12m`, `3h`, `12d`, `2y`."""
-    for unit, size in (("y", 365 * 86_400), ("d", 86_400), ("h", 3_600), ("m", 60)):
-        if seconds >= size:
-            return f"{seconds // size:.0f}{unit}"
-    return f"{seconds:.0f}s"
+    total = format_short_count(items)
+    return total if completed >= items else f"{format_short_count(completed)}/{total}"

@@ -11,6 +11,7 @@ from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.cli.deployment import open_deployment
 from lumos_queue.cli.submit import finish
+from lumos_queue.util.wording import plural
 
 if TYPE_CHECKING:
     from lumos_queue.deployment.deployment import Deployment
@@ -42,7 +43,7 @@ def _requeue(deployment: Deployment, job: str, only: str) -> Any:
     with job_database.engine.connect() as connection:
         row = get_job(connection, job)
     count = requeue(job_database, row.id, FailureClass(only))
-    output.say(f"{count:,} item{'s' * (count > 1)} of job {row.id} {'are' if count > 1 else 'is'} pending again")
+    output.say(f"{plural(count, 'item')} of job {row.id} {'are' if count > 1 else 'is'} pending again")
     with job_database.engine.connect() as connection:
         return get_job(connection, row.id)
 

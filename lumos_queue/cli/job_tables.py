@@ -16,6 +16,7 @@ from lumos_queue.reports.completeness import stop_reason
 from lumos_queue.reports.task_choice import remark_on_choice
 from lumos_queue.scoring.annotation_strata import rule_version_of
 from lumos_queue.util.plugins import Plugin
+from lumos_queue.util.wording import plural
 
 _DIGEST = re.compile(r"[0-9a-f]{40,}")
 #: Columns of a job about its request and its state.
@@ -67,7 +68,7 @@ def print_job(job: dict[str, Any]) -> None:
     if text := remark_on_choice(job["parent"], job["chosen"], job["benchmark"]):
         grid.add_row("[dim]note[/]", escape(text))
     for problem in job["problems"]:
-        grid.add_row("[dim]failing[/]", escape(f"{problem['items']} items: {problem['problem']}"))
+        grid.add_row("[dim]failing[/]", escape(f"{plural(problem['items'], 'item')}: {problem['problem']}"))
     console.print(grid)
 
 

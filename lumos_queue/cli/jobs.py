@@ -27,30 +27,24 @@ def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = ()
 
     Return INCOMPLETE if a job ended incomplete, else FINE.
     """
-    from db.queries.job_endpoints import load_served_models
     from db.queries.jobs import get_job
     from lumos_queue.reports.completeness import remark
-    from lumos_queue.reports.differences import differences
     from lumos_queue.reports.json_values import as_json
-    from lumos_queue.reports.real_state import real_states
 
     with import_libraries():
         from lumos_queue.pages.material import read_material
     with deployment.database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
-        differ = differences(rows, load_served_models(connection, [row.id for row in rows]))
-        states = real_states(connection, rows, deployment.lease)
-        material = read_material(connection, rows, by=by, overview=not whole)
+        material = read_material(connection, rows, deployment.lease, by=by, overview=not whole)
     reports = [
-        replace(job.report, name=job.row.name, differs=difference, real_state=str(states[job.id].state))
-        for job, difference in zip(material.jobs, differ, strict=True)
+        as_json(replace(job.report, name=job.row.name, differs=job.called.differences, real_state=job.state))
+        for job in material.jobs
     ]
-    if output.as_json:
-        output.emit(as_json(reports[0] if len(reports) == 1 else {"reports": reports}))
-    else:
-        described_jobs = [replace(job, report=report) for job, report in zip(material.jobs, reports, strict=True)]
-        _print(replace(material, jobs=described_jobs), whole)
-    return Exit.INCOMPLETE if any(remark(report.result) for report in reports) else Exit.FINE
+    output.result(
+        reports[0] if len(reports) == 1 else {"reports": reports},
+        lambda _: _print(material, whole),
+    )
+    return Exit.INCOMPLETE if any(remark(job.report.result) for job in material.jobs) else Exit.FINE
 
 
 def _print(material: Material, whole: bool) -> None:
@@ -170,13 +164,13 @@ def report(
 
     Shows scores with intervals, baselines, endings, calls, tokens and times. Exit code 3: a job ended incomplete.
     """
-    from lumos_queue.cli.job_selection import choose_jobs
     from lumos_queue.errors import SpecError
+    from lumos_queue.submission.job_selection import choose_jobs
 
     prices = files.prices_of(price_prompt, price_completion)
     deployment, names = open_deployment(), list(jobs or ())
     if where or not names:
-        names = choose_jobs(deployment.database, deployment.settings, names, where)
+        names = choose_jobs(deployment.database, deployment.lease, names, where)
     if not names:
         raise SpecError("No job is chosen: name one, lumos report JOB, or give --where. List them with: lumos jobs")
     if html is None and md is None:

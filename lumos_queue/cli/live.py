@@ -25,6 +25,7 @@ from lumos_queue.live.figures import JobFigures, read_figures
 from lumos_queue.live.pace import Pace
 from lumos_queue.live.waits import describe_failures
 from lumos_queue.settings import Settings
+from lumos_queue.util.wording import format_rough_seconds, plural
 from workers.patience import Patience, format_give_up
 
 if TYPE_CHECKING:
@@ -150,8 +151,8 @@ class Progress:
             worker_count = len(live_sessions(connection, Lease(self.settings.lease_seconds)))
             cause = "no worker is alive. Start one with: lumos worker"
             if worker_count:
-                causes = [f"{worker_count} worker{'s' * (worker_count > 1)} alive", *self._describe_traffic(connection)]
+                causes = [f"{plural(worker_count, 'worker')} alive", *self._describe_traffic(connection)]
                 if len(causes) == 1 and figures.failing:  # the notice of failures has the reason
                     return
                 cause = "; ".join(causes if len(causes) > 1 else [*causes, "items take longer than this"])
-            output.say(f"no item has finished for {STALL_SECONDS:.0f} s: {cause}")
+            output.say(f"no item has finished for {format_rough_seconds(STALL_SECONDS)}: {cause}")

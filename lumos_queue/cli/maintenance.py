@@ -9,6 +9,7 @@ import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
+from lumos_queue.util.wording import format_bytes
 
 
 def db_upgrade(json: opt.Json = False) -> None:
@@ -38,4 +39,4 @@ def db_backup(
 
     with database(read_settings()) as job_database:
         size = backup(job_database, file)
-    output.result({"file": str(file), "bytes": size}, lambda _: output.show(f"{file}: {size:,} bytes"))
+    output.result({"file": str(file), "bytes": size}, lambda _: output.show(f"{file}: {format_bytes(size)}"))

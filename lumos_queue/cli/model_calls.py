@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.cli.output import escape
-from lumos_queue.util.wording import describe_reasoning
+from lumos_queue.util.wording import describe_reasoning, format_seconds
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,7 +17,9 @@ def print_calls(console: Console, steps: Sequence[Mapping[str, Any]]) -> None:
     """Print each model call whole: its request, reasoning and reply."""
     for step in steps:
         if step["prompt"]:
-            console.rule(f"{step['who']}, step {step['at']}: {step['result']}, {step['seconds']:.2f} s", align="left")
+            console.rule(
+                f"{step['who']}, step {step['at']}: {step['result']}, {format_seconds(step['seconds'])}", align="left"
+            )
             _print_request(console, step)
             _print_reply(console, step)
 

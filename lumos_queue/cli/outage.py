@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from lumos_queue.errors import DatabaseFailure
+from lumos_queue.util.wording import format_rough_seconds
 
 REPORT_SECONDS = 60.0  #: between two lines about the same outage
 
@@ -33,7 +34,7 @@ class Outage:
 
     def _seconds(self, now: float) -> str:
         assert self._since is not None
-        return f"{now - self._since:.0f} s"
+        return format_rough_seconds(now - self._since)
 
 
 def format_silence(failure: DatabaseFailure) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.pictures import Picture
+from lumos_queue.util.wording import format_bytes
 
 SHOWN = 3  #: pictures of one value that are listed for people; all are in the JSON
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -81,4 +82,4 @@ def _file_name(picture: Picture) -> str:
 def _size(picture: Picture) -> str:
     if picture["bytes"] is None:
         return "not stored any more"
-    return f"{picture['media_type']} {picture['bytes']:,} bytes"
+    return f"{picture['media_type']} {format_bytes(picture['bytes'])}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
 from typing import Any
 
 from db.engine.connection import Connection
@@ -15,6 +14,7 @@ from db.queue.figures import progress, totals
 from db.queue.job_changes import work_of_people
 from lumos_queue.cli import output
 from lumos_queue.errors import SpecError
+from lumos_queue.util.wording import MISSING, format_time, plural
 
 
 def find_whole(connection: Connection, job: str) -> Any:
@@ -38,9 +38,11 @@ def describe_removal(connection: Connection, row: Any) -> str:
     completed, human_work = items.get(ItemState.DONE, 0), work_of_people(connection, row.id)
     parts = [
         f"{completed:,} of {row.items:,} {'items' if row.kind == JobKind.TRAIN else 'episodes'}",
-        f"{sums.totals.calls:,} model calls" if sums.totals.calls else "",
+        f"{plural(sums.totals.calls, 'model call')}" if sums.totals.calls else "",
         *(f"{text} by people" for text in human_work),
-        f"run from {_format_time(row.started_at)} to {_format_time(row.finished_at)} UTC" if row.started_at else "",
+        f"run from {format_time(row.started_at)} to {format_time(row.finished_at) or MISSING}"
+        if row.started_at
+        else "",
     ]
     label = f" '{row.name}'" if row.name else ""
     return f"job {row.id}{label}: {request}, {', '.join(filter(None, parts))}"
@@ -54,7 +56,3 @@ def is_agreed(summary: str, job: str, with_labels: bool) -> bool:
     output.say(f"This deletes {summary}.")
     output.ask("Delete it? [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _format_time(timestamp: float | None) -> str:
-    return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d %H:%M") if timestamp else "…"

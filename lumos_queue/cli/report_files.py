@@ -12,6 +12,7 @@ import typer
 from lumos_queue.cli import output
 from lumos_queue.cli.exit_codes import Exit
 from lumos_queue.util.model_loading import import_libraries
+from lumos_queue.util.wording import format_bytes
 
 if TYPE_CHECKING:
     from lumos_queue.pages.blocks import Document
@@ -43,6 +44,7 @@ def write_reports(
 
     Return INCOMPLETE if a job ended incomplete, else FINE. Raises SpecError for a file that exists or is not writable.
     """
+    from db.engine.lease import Lease
     from db.queries.jobs import get_job
 
     with import_libraries():
@@ -53,7 +55,9 @@ def write_reports(
 
     check_files(html, md)
     with database(settings) as job_database, job_database.engine.connect() as connection:
-        page = read_page(connection, [get_job(connection, job) for job in jobs], prices, by)
+        page = read_page(
+            connection, [get_job(connection, job) for job in jobs], Lease(settings.lease_seconds), prices, by
+        )
     write_files(html, md, lambda render: write_small(page, render), {"jobs": [job.id for job in page.material.jobs]})
     return Exit.INCOMPLETE if any(remark(job.report.result) for job in page.material.jobs) else Exit.FINE
 
@@ -118,4 +122,4 @@ def require_no_prices(prices: Prices | None) -> None:
 def _print_files(summary: dict[str, Any]) -> None:
     for name in ("html", "md"):
         if name in summary:
-            output.show(f"{summary[name]['file']}: {summary[name]['bytes']:,} bytes")
+            output.show(f"{summary[name]['file']}: {format_bytes(summary[name]['bytes'])}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 from rich import box
@@ -16,6 +15,7 @@ from lumos_queue.pages.limits import truncate
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
 from lumos_queue.reports.totals import describe_totals
+from lumos_queue.util.wording import format_seconds, format_time, plural
 
 SHOWN_CANDIDATES = 5  #: the most that are shown of a step
 MAX_CELL = 20_000  #: characters of a text in the table, as a line break takes 40 µs and a reply may have a million
@@ -66,8 +66,8 @@ def print_trajectory(trajectory: dict[str, Any], prompts: bool) -> None:
     if trajectory["message"]:
         console.print(escape(trajectory["message"]))
     for past in trajectory["earlier_endings"]:
-        when = datetime.fromtimestamp(past["replaced_at"], UTC).strftime("%Y-%m-%d %H:%M")
-        console.print(escape(f"earlier ending, until {when} UTC: {past['ending']}: {past['message']}"), soft_wrap=True)
+        end = format_time(past["replaced_at"])
+        console.print(escape(f"earlier ending, until {end}: {past['ending']}: {past['message']}"), soft_wrap=True)
     if trajectory["level"]:
         console.print(f"{trajectory['origin']}, checked: {trajectory['level']}")
     if trajectory["parent"] is not None:
@@ -87,10 +87,7 @@ def print_trajectory(trajectory: dict[str, Any], prompts: bool) -> None:
         )
         console.print(escape(f"{label['labeller']} {judgement}{note}"))
     seconds = sum(step["seconds"] for step in trajectory["steps"])
-    console.print(
-        f"{describe_totals(trajectory)}, {seconds:.2f} s",
-        style="dim",
-    )
+    console.print(f"{describe_totals(trajectory)}, {format_seconds(seconds)}", style="dim")
 
 
 def describe_candidates(candidates: list[dict[str, Any]]) -> list[str]:
@@ -100,7 +97,7 @@ def describe_candidates(candidates: list[dict[str, Any]]) -> list[str]:
         for rank, candidate in enumerate(candidates[:SHOWN_CANDIDATES], start=1)
     ]
     if (hidden_count := len(candidates) - len(lines)) > 0:
-        lines.append(f"{hidden_count:,} more candidate{'s' * (hidden_count > 1)}: see --json")
+        lines.append(f"{plural(hidden_count, 'more candidate')}: see --json")
     return lines
 
 

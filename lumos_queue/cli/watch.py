@@ -34,16 +34,17 @@ def watch(
 
     Shows progress, time left, score so far, calls in flight, reasons for waits, and errors. Ctrl-C does not stop jobs.
     """
+    from db.engine.lease import Lease
     from db.queries.open_jobs import list_open_ids
-    from lumos_queue.cli.job_selection import choose_jobs
     from lumos_queue.cli.watch_result import print_results, result_of
     from lumos_queue.deployment.database import database
     from lumos_queue.live.watched_jobs import WatchedJobs
     from lumos_queue.settings import read_settings
+    from lumos_queue.submission.job_selection import choose_jobs
 
     settings = read_settings()
     with database(settings) as job_database:
-        job_ids = choose_jobs(job_database, settings, jobs or (), where)
+        job_ids = choose_jobs(job_database, Lease(settings.lease_seconds), jobs or (), where)
         with job_database.engine.connect() as connection:
             if not job_ids and not list_open_ids(connection):
                 output.result({"jobs": []}, lambda _: output.show("No job is open. List them with: lumos jobs"))

@@ -11,7 +11,8 @@ from lumos_queue.live.figures import JobFigures, measure_score
 from lumos_queue.live.watched_jobs import WatchedJob
 from lumos_queue.reports.completeness import Completeness, completeness, remark
 from lumos_queue.reports.json_values import as_json
-from lumos_queue.util.display import one_line, percent
+from lumos_queue.util.display import one_line
+from lumos_queue.util.wording import format_measurement, format_range
 
 
 def format_watched(job: WatchedJob) -> str:
@@ -56,13 +57,11 @@ def print_results(jobs: Sequence[WatchedJob]) -> None:
             output.show(f"{job.id}  {job.state}")
             continue
         figures, row = job.figures, job.figures.row
-        line = f"{row.id}  {row.state}  {figures.done}/{row.items} items"
+        line = f"{row.id}  {row.state}  {figures.done:,}/{row.items:,} items"
         if score := measure_score(figures):
-            low, high = score["ci95"]
-            line += f"  {percent(score['value'])} [{100 * low:.1f}, {100 * high:.1f}] of {score['scored']}"
+            line += f"  {format_measurement(score['value'], score['ci95'])} of {score['scored']:,}"
             if score["scored"] < row.items:
-                worst, best = score["bounds"]
-                line += f", whole job {100 * worst:.1f} to {percent(best)}"
+                line += f", whole job {format_range(*score['bounds'])}"
         output.show(line)
         if text := remark(_completeness(figures)):
             output.show(f"job {row.id} is {text}")

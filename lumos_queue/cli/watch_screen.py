@@ -12,9 +12,8 @@ from db.kinds.states import JobState
 from lumos_queue.cli.job_block import describe, format_remaining, format_score, job_block, job_head
 from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import measure_score
-from lumos_queue.live.pace import format_seconds
 from lumos_queue.live.watched_jobs import WatchedJob, WatchedJobs
-from lumos_queue.util.display import percent
+from lumos_queue.util.wording import MISSING, format_rough_seconds, format_share
 
 STALE_SECONDS = 6.0  #: after which the page shows the age of its figures
 MIN_ERRORS = 3  #: minimum lines for errors, where there are any
@@ -49,9 +48,9 @@ class Screen:
             return [_line(watched_jobs.silence or "reading …", WARN if watched_jobs.silence else DIM)]
         age = time.monotonic() - watched_jobs.read_at
         if watched_jobs.silence:
-            lines.append(_line(f"figures of {format_seconds(age)} ago: {watched_jobs.silence}", "bold red"))
+            lines.append(_line(f"figures of {format_rough_seconds(age)} ago: {watched_jobs.silence}", "bold red"))
         elif age > STALE_SECONDS:
-            lines.append(_line(f"figures of {format_seconds(age)} ago", WARN))
+            lines.append(_line(f"figures of {format_rough_seconds(age)} ago", WARN))
         lines.append(_line(watched_jobs.describe_workers(), "" if watched_jobs.workers else WARN))
         return lines
 
@@ -78,8 +77,8 @@ class Screen:
             return []
         lines = [_line("calls in flight  window  waiting  cap  replies/min  oldest  endpoint", DIM)]
         for load in loads:
-            use, cap = load.traffic, "-" if load.cap is None else f"{load.cap:,}"
-            age = f"{use.oldest_seconds:,.0f} s" if use.in_flight else "-"
+            use, cap = load.traffic, MISSING if load.cap is None else f"{load.cap:,}"
+            age = format_rough_seconds(use.oldest_seconds) if use.in_flight else MISSING
             cells = f"{use.in_flight:>15,}  {use.window:>6,.0f}  {use.waiting:>7,}  {cap:>3}  {use.per_minute:>11,}"
             lines.append(_line(f"{cells}  {age:>6}  {load.url}"))
             if use.late:
@@ -132,7 +131,7 @@ def _one_line(job: WatchedJob) -> list[RenderableType]:
         return [_line(f"{job.id}  {job.state}")]
     figures = job.figures
     progress = f"{figures.done:,}/{figures.row.items:,}"
-    score = percent(measurement["value"]) if (measurement := measure_score(figures)) else ""
+    score = format_share(measurement["value"]) if (measurement := measure_score(figures)) else ""
     waits = f"  {job.waits[0]}" if job.waits else f"  {describe(figures.row)}"
     cells = f"{job.id}  {job.state:<9}  {progress:>13}  {format_remaining(figures, job.pace):>14}  {score:>7}{waits}"
     return [_line(cells, WARN if job.waits else "")]

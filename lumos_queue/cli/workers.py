@@ -88,6 +88,7 @@ def _print_workers(values: dict[str, Any], gpus: dict[int, str]) -> None:
     from rich.table import Table
 
     from lumos_queue.cli.output import escape
+    from lumos_queue.util.wording import format_rough_seconds, plural
 
     table = Table(header_style="bold", box=box.SIMPLE_HEAD)
     for name in ("session", "host", "pid", "code", "pools", "GPUs", "works on", "items held", "last heard of"):
@@ -101,16 +102,14 @@ def _print_workers(values: dict[str, Any], gpus: dict[int, str]) -> None:
             ", ".join(row["pools"]),
             gpus[row["id"]],
             ", ".join(row["jobs"]) or "idle",
-            str(row["items"]),
-            f"{max(0.0, row['silent_seconds']):.1f} s ago",
+            f"{row['items']:,}",
+            f"{format_rough_seconds(row['silent_seconds'])} ago",
         )
     console = output.console()
     console.print(table if values["workers"] else "No worker is alive. Start one with: lumos worker")
     for row in values["refused"]:
-        console.print(
-            f"rejected {row['messages']:,} messages: {escape(row['reason'])}; latest: {escape(row['latest'][:160])}",
-            soft_wrap=True,
-        )
+        messages, latest = plural(row["messages"], "message"), escape(row["latest"][:160])
+        console.print(f"rejected {messages}: {escape(row['reason'])}; latest: {latest}", soft_wrap=True)
 
 
 def _print_endpoints(listing: dict[str, Any]) -> None:
@@ -123,8 +122,8 @@ def _print_endpoints(listing: dict[str, Any]) -> None:
     for name in ("endpoint", "cap", "held", "by workers"):
         table.add_column(name, justify="left" if name == "endpoint" else "right")
     for row in listing["endpoints"]:
-        cap = f"{row['cap']} (stated by the server)" if row["stated"] else str(row["cap"])
-        table.add_row(escape(row["url"]), cap, str(row["held"]), str(row["workers"]))
+        cap = f"{row['cap']:,} (stated by the server)" if row["stated"] else f"{row['cap']:,}"
+        table.add_row(escape(row["url"]), cap, f"{row['held']:,}", f"{row['workers']:,}")
     output.console().print(
         table if listing["endpoints"] else "No endpoint has a cap. Set one with: lumos endpoints URL --cap NUMBER"
     )

@@ -11,6 +11,7 @@ from typing import Any
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.untrusted_json import read_json
+from lumos_queue.util.wording import format_bytes
 
 MAX_LINE_BYTES = 16 * 1024 * 1024  #: bytes of one line
 _MARK = b"\xef\xbb\xbf"  # a byte order mark in UTF-8
@@ -55,7 +56,7 @@ class JsonLines:
                     self._hasher.update(data)
                     size += len(data)
                 if not whole:
-                    yield BadRow(number, "", f"is longer than {MAX_LINE_BYTES >> 20} MiB")
+                    yield BadRow(number, "", f"is longer than {format_bytes(MAX_LINE_BYTES)}")
                 elif data.strip():
                     yield read_line(data, number, start)
                 start += size

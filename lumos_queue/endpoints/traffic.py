@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from lumos_queue.util.wording import format_rough_seconds
+
 
 class Traffic(NamedTuple):
     """The traffic at one moment. Heartbeats store it as a list; earlier versions stored only its first two entries."""
@@ -36,9 +38,9 @@ class Traffic(NamedTuple):
         """Return the traffic as text, for people."""
         span = round(self.oldest_seconds)
         if not self.late:
-            oldest = f", the oldest for {span:,} s" if self.in_flight else ""
+            oldest = f", the oldest for {format_rough_seconds(span)}" if self.in_flight else ""
             return (
                 f"{self.in_flight:,} in flight{oldest}, window {self.window:.0f}, {self.per_minute:,} replies a minute"
             )
         answer_count = round(self.per_minute * span / 60)
-        return f"late: {self.late:,} in flight, about {answer_count:,} answered in {span:,} s"
+        return f"late: {self.late:,} in flight, about {answer_count:,} answered in {format_rough_seconds(span)}"

@@ -14,6 +14,7 @@ from db.queue.budget import cost_of_job, job_of, pause_for
 from lumos_queue.commands import Ask, Command, Result
 from lumos_queue.episode import Perform, StepContext
 from lumos_queue.records import Completion
+from lumos_queue.util.wording import format_price
 
 LOOK_SECONDS = 2.0  #: between two reads of the cost of all processes
 STORED_SECONDS = 0.5  #: by which a completion of this process is in the database
@@ -85,5 +86,6 @@ class Meter:
         pause_for(
             self._database,
             self._job,
-            f"{self._stored_cost:.4f} of {self.budget:g} USD are spent. Raise it with: lumos budget {self._job} USD",
+            f"{format_price(self._stored_cost)} of {format_price(self.budget)} are spent. "
+            f"Raise it with: lumos budget {self._job} USD",
         )

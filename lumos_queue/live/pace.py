@@ -58,15 +58,3 @@ class Pace:
     def seconds_left(self, items: int) -> float | None:
         """Return the expected seconds for `items` further items; None if there are none, or if the pace is unknown."""
         return items / self.items_per_second if self.items_per_second > 0 and items > 0 else None
-
-
-def format_seconds(seconds: float) -> str:
-    """Return a duration as text in a suitable unit. A negative duration counts as 0."""
-    seconds = max(0.0, seconds)
-    if seconds < 99.5:
-        return f"{seconds:.0f} s"
-    if seconds < 99 * 60:
-        return f"{seconds / 60:.0f} min"
-    if seconds < 48 * 3600:
-        return f"{seconds / 3600:.1f} h"
-    return f"{seconds / 86400:.0f} days" if seconds < 1000 * 86400 else "more than 1,000 days"

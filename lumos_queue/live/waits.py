@@ -11,9 +11,9 @@ from db.queue.job_changes import PAUSED_BY_PERSON
 from db.queue.sessions import LiveSession
 from db.queue.stored_jobs import AwaitedJob, StoredJob
 from lumos_queue.live.figures import JobFigures
-from lumos_queue.live.pace import format_seconds
 from lumos_queue.reports.retry_reasons import describe_retry_reason
 from lumos_queue.settings import Settings
+from lumos_queue.util.wording import format_rough_seconds
 
 LATE_BEATS = 2.5  #: heartbeats that a worker may miss before it counts as silent
 
@@ -61,7 +61,7 @@ def _find_lack(figures: JobFigures, claimed_items: int, waits: Sequence[str], se
 
 def describe_awaited(job: StoredJob, awaited_job: AwaitedJob | None) -> str:
     """Return the reason why `job` waits and the progress of the awaited job, to append to a line; '' if it is None."""
-    return f" · {job.waiting}, {awaited_job.done}/{awaited_job.items}" if awaited_job else ""
+    return f" · {job.waiting}, {awaited_job.done:,}/{awaited_job.items:,}" if awaited_job else ""
 
 
 def describe_failures(figures: JobFigures) -> str:
@@ -73,7 +73,7 @@ def describe_failures(figures: JobFigures) -> str:
         return job + describe_retry_reason(failures, "being tried now")
     due = failures.seconds is None or failures.seconds <= 0
     return job + describe_retry_reason(
-        failures, "due now" if due else f"next try in {format_seconds(failures.seconds or 0)}"
+        failures, "due now" if due else f"next try in {format_rough_seconds(failures.seconds or 0)}"
     )
 
 
@@ -90,7 +90,8 @@ def _waits_of_open(figures: JobFigures, clock: float) -> list[str]:
     if holder.waiting and not (figures.awaited and holder is row):
         again = holder.not_before_at - clock
         waits.append(
-            f"waits: {holder.waiting.rstrip('.')}" + (f"; tried again in {format_seconds(again)}" if again > 0 else "")
+            f"waits: {holder.waiting.rstrip('.')}"
+            + (f"; tried again in {format_rough_seconds(again)}" if again > 0 else "")
         )
     return waits
 
@@ -115,9 +116,10 @@ def _silent_workers(
     for session in sessions:
         items, silent = held_items.get(session.id, {}).get(job, 0), session.silent_seconds
         if items and is_silent(session, settings):
-            remaining = format_seconds(settings.lease_seconds - silent)
+            remaining = format_rough_seconds(settings.lease_seconds - silent)
+            silence = format_rough_seconds(silent)
             lines.append(
-                f"worker {session.id} ({session.host}:{session.pid}) has been silent for {format_seconds(silent)}: "
+                f"worker {session.id} ({session.host}:{session.pid}) has been silent for {silence}: "
                 f"in {remaining} its {items:,} item{'s are' if items > 1 else ' is'} pending again"
             )
     return lines

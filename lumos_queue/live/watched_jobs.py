@@ -18,6 +18,7 @@ from lumos_queue.live.loads import Load, read_loads
 from lumos_queue.live.pace import Pace
 from lumos_queue.live.waits import find_waits, is_silent
 from lumos_queue.settings import Settings
+from lumos_queue.util.wording import plural
 from workers.describe import roles_of
 
 #: States that a job does not leave by itself. A paused job may be resumed at any moment, so it stays watched.
@@ -73,7 +74,7 @@ class WatchedJobs:
         busy = sum(session.id in self.held and not is_silent(session, self._settings) for session in self.workers)
         if not alive:
             return "no worker is alive"
-        text = f"{alive - silent:,} worker{'s' * (alive - silent != 1)} alive, {busy:,} at work"
+        text = f"{plural(alive - silent, 'worker')} alive, {busy:,} at work"
         return text + (f", {silent:,} silent" if silent else "")
 
     def read(self, connection: Connection) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lumos_queue.pages.trajectories import ShownEpisode
+
+MAX_PARALLEL = 4  #: parallel columns of a table on a page
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +30,16 @@ class Table:
     folded: bool = False
     #: For each column, when it leaves a narrow table: the highest first, 0 never. Default: the last column first.
     ranks: Sequence[int] = ()
-    #: Whether the columns after the first are alike, such as jobs: a narrow terminal shows them in several tables.
+    #: Whether the columns after the first are alike, such as jobs: a narrow terminal shows them in several tables, and
+    #: pages show many of them as rows.
     parallel: bool = False
+
+    def for_page(self) -> Table:
+        """Return the table as pages show it: with a row for each of the parallel columns if there are many."""
+        if not self.parallel or len(self.heads) - 1 <= MAX_PARALLEL:
+            return self
+        heads, *rows = zip(*(self.heads, *self.rows), strict=True)
+        return replace(self, heads=heads, rows=rows, parallel=False)
 
 
 @dataclass(frozen=True, slots=True)

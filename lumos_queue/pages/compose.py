@@ -6,22 +6,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from db.engine.connection import Connection, clock
+from db.engine.lease import Lease
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.pages.blocks import Document, Section
 from lumos_queue.pages.limits import LEVELS, PageLimits
 from lumos_queue.pages.material import Material, Prices, read_material
-from lumos_queue.pages.sections.comparison import comparison, read_comparisons
+from lumos_queue.pages.sections.comparison import comparison
 from lumos_queue.pages.sections.conversion import conversion
 from lumos_queue.pages.sections.costs import costs
 from lumos_queue.pages.sections.details import details
 from lumos_queue.pages.sections.endings import endings
 from lumos_queue.pages.sections.failures import ReadFailure, failures, read_failures
+from lumos_queue.pages.sections.overview import overview
 from lumos_queue.pages.sections.provenance import provenance
 from lumos_queue.pages.sections.scores import scores
-from lumos_queue.pages.sections.summary import summary, title_of
 from lumos_queue.pages.sections.times import rates, times
+from lumos_queue.pages.sections.titles import title_of
 from lumos_queue.pages.sections.training import fits_and_models
-from lumos_queue.reports.comparison_values import JobsComparison
 from lumos_queue.util.version import code_version
 from lumos_queue.util.wording import format_time
 
@@ -31,29 +32,33 @@ class JobsPage:
     """The data of a page on jobs. The page can be composed from it several times, with smaller and smaller limits."""
 
     material: Material
-    compared: Sequence[JobsComparison | str]
     failures: Sequence[ReadFailure]
     made: str
 
 
 def read_page(
-    connection: Connection, jobs: Sequence[StoredJob], prices: Prices | None = None, by: Sequence[str] = ()
+    connection: Connection,
+    jobs: Sequence[StoredJob],
+    lease: Lease,
+    prices: Prices | None = None,
+    by: Sequence[str] = (),
 ) -> JobsPage:
     """Read the data of a page on jobs in this order. A repeated job counts once.
 
+    `lease` decides which processes are alive.
     `by` are fields by whose values scores are split. Raises SpecError for a field that a job does not have.
     """
     unique_jobs = list({job.id: job for job in jobs}.values())
-    material = read_material(connection, unique_jobs, prices, by)
+    material = read_material(connection, unique_jobs, lease, prices, by)
     stamp = f"{format_time(clock(connection))}, by lumos-queue {code_version()}"
-    return JobsPage(material, read_comparisons(connection, material, by), read_failures(connection, material), stamp)
+    return JobsPage(material, read_failures(connection, material), stamp)
 
 
 def compose(jobs_page: JobsPage, limits: PageLimits) -> Document:
     """Return the page as a document, with texts truncated to the limits."""
     material = jobs_page.material
     first, *further, last = list_sections(material, limits)
-    compared = comparison(jobs_page.compared, limits.rows // 20, limits.text // 8)
+    compared = comparison(material.comparisons, limits.rows // 20, limits.text // 8)
     chosen_failures = failures(material, jobs_page.failures, limits)
     sections = [
         first,
@@ -64,7 +69,7 @@ def compose(jobs_page: JobsPage, limits: PageLimits) -> Document:
     ]
     return Document(
         title=title_of(material),
-        lead=summary(material),
+        lead=list(overview(material)),
         sections=[section for section in sections if section.blocks],
         made=jobs_page.made,
         left_out=_describe_limits(limits),

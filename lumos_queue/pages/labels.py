@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from db.engine.connection import Connection
@@ -23,7 +23,7 @@ class JobLabel:
     short: str  #: `k3f9a2cd one-pass`
     name: str  #: the name that its submitter chose
     model: str  #: the names of its models
-    differs: str  #: all differences to the other jobs
+    differences: Mapping[str, str]  #: all differences to the other jobs, by name
 
 
 def label_jobs(connection: Connection, jobs: Sequence[StoredJob]) -> list[JobLabel]:
@@ -36,9 +36,6 @@ def label_jobs(connection: Connection, jobs: Sequence[StoredJob]) -> list[JobLab
         lines = list(dict.fromkeys(describe_differences(job_differences)))
         plain = ", ".join(lines[:TOLD]) or job.name or job.formulation or job.kind
         model = ", ".join(dict.fromkeys(names[role_model] for role_model in job_models.values()))
-        differs = ", ".join(lines) if len(lines) > TOLD else ""
         short = f"{job.id} {shorten(plain, MAX_LABEL)}"
-        labels.append(
-            JobLabel(short, shorten(job.name, MAX_NAME), shorten(model, MAX_NAME), shorten(differs, 3 * MAX_NAME))
-        )
+        labels.append(JobLabel(short, shorten(job.name, MAX_NAME), shorten(model, MAX_NAME), job_differences))
     return labels

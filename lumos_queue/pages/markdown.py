@@ -67,6 +67,7 @@ def _blocks(blocks: Sequence[Block]) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
+    table = table.for_page()
     yield _summary(table.title) if table.folded else f"**{escape(table.title)}**"
     rules = [":---" if column in table.texts else "---:" for column in range(len(table.heads))]
     rows = [[escape(cell) for cell in row] for row in (table.heads, *table.rows)]

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from db.engine.connection import Connection
+from db.engine.lease import Lease
 from db.kinds.job_kinds import JobKind
 from db.queries.job_endpoints import endpoints_of
-from db.queries.jobs import problems
+from db.queries.jobs import get_job, problems
 from db.queries.outcomes import Throughput, action_errors, count_outcomes, throughput
 from db.queue.stored_jobs import StoredJob
 from db.queue.tags import tags_of
+from lumos_queue.errors import SpecError
 from lumos_queue.pages.labels import JobLabel, label_jobs
+from lumos_queue.reports.comparison import Options, compare_jobs
+from lumos_queue.reports.comparison_values import JobsComparison
+from lumos_queue.reports.ending_examples import EndingExample, find_ending_examples
 from lumos_queue.reports.job_report import JobReport
+from lumos_queue.reports.real_state import real_states
 from lumos_queue.reports.report import make_report
 from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     from lumos_queue.papers.published_figures import PublishedFigure
 
+MAX_LISTED = 20  #: limit of the fixed, and of the broken, tasks of a comparison
 MAX_BUCKETS, ALL_BUCKETS = 30, 900  #: number of intervals of the curve of a job, and of the curves of all jobs
 
 
@@ -39,12 +47,14 @@ class JobMaterial:
     row: StoredJob
     called: JobLabel
     report: JobReport
+    state: str  #: the real state (reports/real_state.py)
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
     endpoints: Sequence[Any] = ()
     outcomes: Sequence[tuple[str, bool | None, int]] = ()  #: db.queries.outcomes.count_outcomes
     errors: Sequence[tuple[str, str, int, int]] = ()  #: db.queries.outcomes.action_errors
     retried: Sequence[tuple[str, int]] = ()  #: db.queries.jobs.problems: reasons why items are retried
     curve: Throughput | None = None
+    endings: Sequence[EndingExample] = ()
 
     @property
     def id(self) -> str:
@@ -66,6 +76,8 @@ class Material:
     """The data of all jobs of a page, with the published figures for them."""
 
     jobs: Sequence[JobMaterial]
+    #: Comparisons of the evaluations on the same rows, or the reason why they cannot be compared.
+    comparisons: Sequence[JobsComparison | str] = ()
     published: Mapping[tuple[str, str], Sequence[PublishedFigure]] = field(default_factory=dict)
     prices: Prices | None = None
 
@@ -80,47 +92,84 @@ class Material:
 def read_material(
     connection: Connection,
     jobs: Sequence[StoredJob],
+    lease: Lease,
     prices: Prices | None = None,
     by: Sequence[str] = (),
     overview: bool = False,
 ) -> Material:
     """Read all data of jobs except trajectories. `by` are fields by whose values scores are split.
 
-    `overview`: read only what the first look at the jobs needs, which is much faster for large jobs.
+    `lease` decides which processes are alive. If `overview`, read only what the first look at the jobs
+    needs, which is much faster for large jobs.
     """
+    labels = label_jobs(connection, jobs)
+    states = real_states(connection, jobs, lease)
+    job_materials = [
+        _read_overview(connection, job, label, str(states[job.id].state), by)
+        for job, label in zip(jobs, labels, strict=True)
+    ]
+    if not overview:
+        buckets = max(6, min(MAX_BUCKETS, ALL_BUCKETS // len(jobs)))
+        job_materials = [_complete(connection, material, buckets) for material in job_materials]
+    material = Material(job_materials, prices=prices)
+    material = replace(material, comparisons=_compare(connection, material, by))
     if overview:
-        return Material(
-            [
-                _read_overview(connection, job, label, by)
-                for job, label in zip(jobs, label_jobs(connection, jobs), strict=True)
-            ]
-        )
+        return material
     # Imported here, because the code of the papers takes longer to import than an overview to read.
     with import_libraries():
         from lumos_queue.papers.published_figures import list_published_figures
 
-    labels = label_jobs(connection, jobs)
-    buckets = max(6, min(MAX_BUCKETS, ALL_BUCKETS // len(jobs)))
-    job_materials = [_read_job(connection, job, label, buckets, by) for job, label in zip(jobs, labels, strict=True)]
-    return Material(job_materials, list_published_figures(connection, jobs), prices)
+    return replace(material, published=list_published_figures(connection, jobs))
 
 
-def _read_overview(connection: Connection, job: StoredJob, label: JobLabel, by: Sequence[str]) -> JobMaterial:
-    return JobMaterial(row=job, called=label, report=make_report(connection, job, by))
+def _read_overview(
+    connection: Connection, job: StoredJob, label: JobLabel, state: str, by: Sequence[str]
+) -> JobMaterial:
+    report = make_report(connection, job, by)
+    return JobMaterial(job, label, report, state, endings=find_ending_examples(connection, job, report))
 
 
-def _read_job(connection: Connection, job: StoredJob, label: JobLabel, buckets: int, by: Sequence[str]) -> JobMaterial:
-    report, has_episodes = make_report(connection, job, by), job.kind != JobKind.TRAIN
-    return JobMaterial(
-        row=job,
-        called=label,
-        report=report,
+def _complete(connection: Connection, job: JobMaterial, buckets: int) -> JobMaterial:
+    """Return the material of a job with what the sections need beyond the overview."""
+    has_episodes = job.row.kind != JobKind.TRAIN
+    return replace(
+        job,
         tags=tags_of(connection, [job.id]).get(job.id, {}),
         endpoints=endpoints_of(connection, job.id),
-        outcomes=count_outcomes(connection, job.id, report.scores.metric if report.scores else "")
-        if has_episodes
-        else (),
+        outcomes=count_outcomes(connection, job.id, job.metric) if has_episodes else (),
         errors=action_errors(connection, job.id) if has_episodes else (),
         retried=problems(connection, job.id),
-        curve=throughput(connection, job.id, job.started_at, buckets) if has_episodes else None,
+        curve=throughput(connection, job.id, job.row.started_at, buckets) if has_episodes else None,
     )
+
+
+def _compare(connection: Connection, material: Material, by: Sequence[str]) -> list[JobsComparison | str]:
+    """Compare the evaluations of each group with its first, and a job that was run again with its former job.
+
+    For jobs that cannot be compared, the text says why.
+    """
+    prices = material.prices
+    options = Options(max_pairs=MAX_LISTED, prices=(prices.prompt, prices.completion) if prices else None, by=by)
+    comparisons: list[JobsComparison | str] = []
+    for (kind, _, _), jobs in material.groups():
+        if kind != JobKind.EVALUATE:
+            continue
+        if len(jobs) == 1:
+            comparisons += _compare_with_parent(connection, jobs[0], options)
+            continue
+        try:
+            comparisons.append(compare_jobs(connection, [job.row for job in jobs], options))
+        except SpecError as error:
+            comparisons.append(str(error))
+    return comparisons
+
+
+def _compare_with_parent(connection: Connection, job: JobMaterial, options: Options) -> Iterator[JobsComparison]:
+    """Yield the comparison of a job that was run again with its former job, if both ran the same rows.
+
+    A job that ran chosen tasks, or that has episodes of its former job, says nothing about a difference.
+    """
+    if not job.row.parent or job.row.chosen or job.report.adopted:
+        return
+    with suppress(SpecError):
+        yield compare_jobs(connection, [get_job(connection, job.row.parent), job.row], options)

@@ -59,9 +59,8 @@ def print_sections(console: Console, sections: Sequence[Section]) -> None:
 
 
 def render_plain_text(page: Document) -> str:
-    """Return the title, the lead, and the first section of a page as text, without folded blocks and trajectories."""
-    parts = (page.lead, *(section.blocks for section in page.sections[:1]))
-    return "\n".join([harmless(page.title), "", *(render_blocks(blocks) for blocks in parts)])
+    """Return the title and the lead of a page as text, without folded blocks and trajectories."""
+    return f"{harmless(page.title)}\n\n{render_blocks(page.lead)}"
 
 
 def render_blocks(blocks: Sequence[Block]) -> str:

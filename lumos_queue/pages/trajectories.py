@@ -10,7 +10,7 @@ from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
 from lumos_queue.reports.totals import describe_totals
-from lumos_queue.util.wording import describe_reasoning, plain
+from lumos_queue.util.wording import describe_reasoning, format_seconds, plain
 
 LEAST_SHARED = 120  #: minimum length in characters of a common beginning of two prompts that is not repeated
 
@@ -99,7 +99,7 @@ def describe_facts(trajectory: Mapping[str, Any], limits: PageLimits) -> list[tu
         ("scores", scores),
         ("message", truncate(trajectory["message"], limits.text)),
         ("task", f"{trajectory['benchmark']} row {truncate(trajectory['row'], 120)}{sample}"),
-        ("used", f"{describe_totals(trajectory)}, {seconds:.2f} s"),
+        ("used", f"{describe_totals(trajectory)}, {format_seconds(seconds)}"),
     ]
     return [(name, value) for name, value in facts if value != ""]
 
@@ -128,7 +128,7 @@ def show_calls(steps: Sequence[Mapping[str, Any]], limits: PageLimits) -> list[S
             repetition = f"Its first {length:,} characters are those of step {earlier_step}."
             prompt = prompt[length:]
         before[step["who"]] = step["at"], step["prompt"]
-        title = f"step {step['at']}, {step['who']}: {step['result']}, {step['seconds']:.2f} s"
+        title = f"step {step['at']}, {step['who']}: {step['result']}, {format_seconds(step['seconds'])}"
         call = ShownCall(
             at=step["at"],
             title=title,

@@ -7,6 +7,7 @@ import zlib
 from typing import BinaryIO
 
 from lumos_queue.readers.source import Source
+from lumos_queue.util.wording import format_bytes
 
 #: Largest ratio of unpacked to packed size. Text reaches 5 to 50, a bomb of zeros 1,030.
 MAX_RATIO = 200
@@ -69,7 +70,7 @@ class GzipContent(io.RawIOBase):
 
     def _check_size(self) -> None:
         if self._output_bytes > MAX_UNPACKED_BYTES:
-            raise self._source.refuse(f"it unpacks to more than {MAX_UNPACKED_BYTES >> 30} GiB. Split the file")
+            raise self._source.refuse(f"it unpacks to more than {format_bytes(MAX_UNPACKED_BYTES)}. Split the file")
         if self._output_bytes > MAX_RATIO * self._input_bytes + SLACK_BYTES:
             raise self._source.refuse(
                 f"it unpacks to more than {MAX_RATIO} times its size, which is unusual for rows. If you trust it, "

@@ -15,6 +15,7 @@ from lumos_queue.readers.file_kind import UTF8_MARK, FileKind, kind_of, refusal_
 from lumos_queue.readers.gzip_file import GzipContent
 from lumos_queue.readers.source import Source
 from lumos_queue.util.regular_file import UnusableFile, open_regular
+from lumos_queue.util.wording import format_bytes
 
 MAX_COPY_BYTES = 8 * 2**30  #: of a pipe or a packed Parquet file, which is copied to a temporary file
 _BUFFER_BYTES = 2**16
@@ -107,7 +108,8 @@ def _copy(file: io.BufferedReader, source: Source) -> BinaryIO:
         if size > MAX_COPY_BYTES:
             copy.close()
             raise source.refuse(
-                f"it has more than {MAX_COPY_BYTES >> 30} GiB, too much for a temporary copy. Write it to a file first"
+                f"it has more than {format_bytes(MAX_COPY_BYTES)}, too much for a temporary copy. "
+                "Write it to a file first"
             )
         copy.write(data)
     copy.flush()

@@ -13,6 +13,7 @@ from lumos_queue.readers.opened_file import seekable
 from lumos_queue.readers.source import Row, Source
 from lumos_queue.util.model_loading import import_libraries
 from lumos_queue.util.untrusted_json import MAX_DEPTH
+from lumos_queue.util.wording import format_bytes
 
 if TYPE_CHECKING:
     from pyarrow.parquet import FileMetaData
@@ -71,6 +72,6 @@ def _check_size(metadata: FileMetaData, size: int, source: Source) -> None:
     unpacked_size = sum(max(group.total_byte_size, 0) for group in groups)
     if unpacked_size > min(MAX_UNPACKED_BYTES, MAX_RATIO * size + SLACK_BYTES):
         raise source.refuse(
-            f"it unpacks to {unpacked_size / 2**20:,.0f} MiB, more than {MAX_RATIO} times its size or "
-            f"{MAX_UNPACKED_BYTES >> 30} GiB. Split the file, or write it without compression"
+            f"it unpacks to {format_bytes(unpacked_size)}, more than {MAX_RATIO} times its size or "
+            f"{format_bytes(MAX_UNPACKED_BYTES)}. Split the file, or write it without compression"
         )

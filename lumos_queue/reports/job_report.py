@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lumos_queue.records import Ending
+from lumos_queue.reports.completeness import UNGRADED, Completeness
 from lumos_queue.reports.json_values import MERGED, OPTIONAL
 
 if TYPE_CHECKING:
     from db.queries.reply_endings import ReplyEndings
     from lumos_queue.reports.adopted_figures import AdoptedFigures
     from lumos_queue.reports.calls_check import CallsCheck
-    from lumos_queue.reports.completeness import Completeness
     from lumos_queue.reports.conversion import ConversionFigures
     from lumos_queue.reports.cost import ModelCost
     from lumos_queue.reports.episode_figures import EpisodeFigures
@@ -108,6 +109,12 @@ class JobReport:
     def result(self) -> Completeness:
         """Whether the job is complete; answers that lack a grade make it incomplete."""
         return self.ungraded or self.completeness
+
+    @property
+    def results(self) -> int:
+        """Items with a result. Those that ended with infra_error, or that have no grade, have none."""
+        failed = self.episodes.endings.get(Ending.INFRA_ERROR, 0) if self.episodes else 0
+        return self.finished - failed - (self.result.lacking or {}).get(UNGRADED, 0)
 
     @property
     def metrics(self) -> Mapping[str, Metric]:

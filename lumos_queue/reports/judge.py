@@ -19,7 +19,7 @@ from lumos_queue.reports.score_values import Range
 from lumos_queue.reports.totals import Tokens
 from lumos_queue.scoring.sampling import GRADE, decide_verdict
 from lumos_queue.scoring.statistics import cohen_kappa, kappa_interval, wilson
-from lumos_queue.util.wording import format_interval, format_share
+from lumos_queue.util.wording import format_kappa, format_measurement, format_price
 
 MAX_READ = 100_000  #: episodes without a grade whose replies are read
 
@@ -135,9 +135,9 @@ def list_judge_figures(figures: JudgeFigures, items: int) -> Iterator[tuple[str,
     if figures.votes > 1:
         yield "ties of votes", f"{figures.ties:,} of {figures.graded:,}"
     tokens = f"{figures.tokens.prompt:,} / {figures.tokens.completion:,}"
-    yield "tokens of the judge", tokens + ("" if figures.usd is None else f", USD {figures.usd:.4f}")
+    yield "tokens of the judge", tokens + ("" if figures.usd is None else f", {format_price(figures.usd)}")
     if agreement := figures.agreement:
-        share = f"{format_share(agreement.share)} {format_interval(*agreement.ci95)}"
+        share = format_measurement(agreement.share, agreement.ci95)
         yield "judge agrees with labels", f"{agreement.agreed:,} of {agreement.answers:,}: {share}"
         yield "kappa of judge and labels [95 %]", _format_kappa(agreement)
 
@@ -145,5 +145,4 @@ def list_judge_figures(figures: JudgeFigures, items: int) -> Iterator[tuple[str,
 def _format_kappa(agreement: GradeAgreement) -> str:
     if agreement.kappa is None or agreement.kappa_ci95 is None:
         return "not defined: both gave one label to all"
-    low, high = agreement.kappa_ci95
-    return f"{agreement.kappa:.3f} [{low:.3f}, {high:.3f}]"
+    return format_kappa(agreement.kappa, agreement.kappa_ci95)

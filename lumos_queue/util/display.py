@@ -20,11 +20,6 @@ def harmless(text: str) -> str:
     return "".join(character if character in "\n\t" or _is_harmless(character) else REPLACEMENT for character in text)
 
 
-def percent(share: float, digits: int = 1) -> str:
-    """Return a share in percent: 0.48 becomes `48.0 %`."""
-    return f"{100 * share:.{digits}f} %"
-
-
 def one_line(text: str) -> str:
     """Return a harmless text as one line."""
     return harmless(" ".join(text.splitlines()))

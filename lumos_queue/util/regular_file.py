@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 
 from lumos_queue.errors import SpecError
+from lumos_queue.util.wording import format_bytes
 
 MAX_BYTES = 64 * 2**20  #: of a file that is read whole
 #: Suffixes of the files of a model folder that other libraries read whole; weights are mapped.
@@ -193,5 +194,5 @@ def _outside(path: str | Path, folder: Path) -> UnusableFile:
 
 
 def _too_large(path: str | Path, size: int, limit: int) -> UnusableFile:
-    remedy = f"at most {limit / 2**20:,.0f} MiB are read. Name a smaller file"
-    return UnusableFile(path, f"has {size / 2**20:,.1f} MiB", remedy)
+    remedy = f"at most {format_bytes(limit)} are read. Name a smaller file"
+    return UnusableFile(path, f"has {format_bytes(size)}", remedy)

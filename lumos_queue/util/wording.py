@@ -1,4 +1,8 @@
-"""Format figures as text, in the same way for charts and tables."""
+"""The words and formats of figures, for commands, pages, the explorer and messages to people.
+
+A count is written with the format specification `,`, as in `1,234`; a count with its noun is `plural`. JSON, stored
+texts and texts that models read do not use this module. Figures that are not finite are written as they are.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +35,34 @@ def format_interval(low: float, high: float) -> str:
     return f"[{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def format_score(value: float, bounds: Sequence[float] | None) -> str:
+def format_measurement(value: float, interval: Sequence[float]) -> str:
+    """Format a share together with its interval as `37.5 % [24.2, 53.0]`."""
+    low, high = interval
+    return f"{format_share(value)} {format_interval(low, high)}"
+
+
+def format_range(low: float, high: float) -> str:
+    """Format the range of shares that an unfinished job can still reach as `24.0 to 55.0 %`."""
+    return f"{100 * low:.1f} to {100 * high:.1f} %"
+
+
+def format_cell(value: float) -> str:
+    """Format a share as `37.5`, for a column whose head has the unit, of which `lumos jobs` has the only one.
+
+    In 80 cells of a terminal, the sign in every line would take the room of a further column.
+    """
+    return f"{100 * value:.1f}"
+
+
+def format_tick(share: float) -> str:
+    """Format a share as `50 %`, or `2.5 %` where the ticks are close. Only the axis of a chart has this short form."""
+    percent = round(100 * share, 9)
+    return f"{percent:.0f} %" if percent.is_integer() else f"{percent:.1f} %"
+
+
+def format_score(value: float, bounds: tuple[float, float] | None) -> str:
     """Format a score, or the range that it can still reach if the job is not finished."""
-    if bounds is None:
-        return format_share(value)
-    low, high = bounds
-    return f"incomplete: {100 * low:.1f} to {100 * high:.1f} %"
+    return format_share(value) if bounds is None else f"incomplete: {format_range(*bounds)}"
 
 
 def format_metric(metric: Measured | None) -> str:
@@ -54,6 +80,13 @@ def format_count(count: int, of: int) -> str:
     return f"{count:,} ({format_share(count / of)})" if of else f"{count:,}"
 
 
+def format_short_count(count: int) -> str:
+    """Format a count in at most five characters, rounded down, for the list of jobs: `9,999`, `12k`, `1.0M`."""
+    if count < 10_000:
+        return f"{count:,}"
+    return f"{count // 1_000}k" if count < 1_000_000 else f"{count // 100_000 / 10:.1f}M"
+
+
 def format_seconds(seconds: float) -> str:
     """Format a duration as `0 s`, `0.672 s`, `7.58 s`, `43.2 s`, `3 min 20 s` or `2 h 05 min`."""
     if not math.isfinite(seconds):
@@ -65,6 +98,26 @@ def format_seconds(seconds: float) -> str:
     if seconds < 7200:
         return f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
     return f"{seconds // 3600:,.0f} h {seconds % 3600 // 60:02.0f} min"
+
+
+def format_rough_seconds(seconds: float) -> str:
+    """Format an age or an estimate in one unit, rounded: `40 s`, `12 min`, `1.6 h`, `12 d`, `3 y`.
+
+    A negative one is `0 s`.
+
+    Commands and the explorer write the remaining time of a job, ages, and the length of a silence or an outage like
+    this: the seconds of `3 min 20 s left` would be guessed. A measured duration is for `format_seconds`.
+    """
+    seconds = max(0.0, seconds)
+    if seconds < 99.5:
+        return f"{seconds:.0f} s"
+    if seconds < 99 * 60:
+        return f"{seconds / 60:.0f} min"
+    if seconds < 48 * 3600:
+        return f"{seconds / 3600:.1f} h"
+    if (days := seconds / 86400) < 1000:
+        return f"{days:.0f} d"
+    return f"{days / 365.25:.0f} y" if days < 365_250 else "more than 1,000 y"
 
 
 def format_bytes(size: int) -> str:
@@ -86,6 +139,7 @@ def format_rate(rate: float) -> str:
 
 
 def format_price(usd: float) -> str:
+    """Format an amount in USD as `$12.30`, `$0.0456` or `$0.000789`."""
     return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}" if usd >= 0.01 else f"${usd:.6f}"
 
 
@@ -104,6 +158,19 @@ def format_time(timestamp: float | None) -> str:
         return f"{timestamp:.0f} seconds since 1970"
 
 
+def format_clock(timestamp: float) -> str:
+    """Format a time of the last or next hours as `07:48:12 UTC`, for a job's reason to wait and for a worker's log."""
+    return datetime.fromtimestamp(timestamp, UTC).strftime("%H:%M:%S UTC")
+
+
+def format_stored_time(text: str) -> str:
+    """Format a time that a file has in ISO 8601, such as a build's manifest, as `format_time`; leave other texts."""
+    try:
+        return format_time(datetime.fromisoformat(text).timestamp())
+    except (ValueError, OverflowError):
+        return text
+
+
 def plain(name: str) -> str:
     """Return a stored name with spaces instead of underscores: `exact match`."""
     return name.replace("_", " ")
@@ -118,10 +185,21 @@ def format_points(difference: float) -> str:
     return f"{round(100 * difference, 1) + 0.0:+.1f}"
 
 
+def format_distance(difference: float) -> str:
+    """Format a distance between shares, which has no sign, as `11.3 points`."""
+    return f"{abs(100 * difference):.1f} points"
+
+
 def format_difference(difference: float, interval: tuple[float, float]) -> str:
     """Format a difference of shares and its interval in points as `+11.3 [+4.5, +18.1]`."""
     low, high = map(format_points, interval)
     return f"{format_points(difference)} [{low}, {high}]"
+
+
+def format_kappa(kappa: float, interval: Sequence[float]) -> str:
+    """Format an agreement beyond chance, which is no share, and its interval as `0.812 [0.700, 0.901]`."""
+    low, high = interval
+    return f"{kappa:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def format_probability(p: float) -> str:

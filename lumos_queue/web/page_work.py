@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from fastapi import Request
 
 from lumos_queue.errors import SpecError
+from lumos_queue.util.wording import format_seconds
 from lumos_queue.web.disconnects import await_result
 from lumos_queue.web.errors import Busy, ClientGone
 
@@ -42,7 +43,9 @@ class Budget:
         try:
             return asyncio.run(self._run(coroutine))
         except TimeoutError:
-            raise SpecError(f"The actions take longer than {self._seconds:g} s, which a page may take.") from None
+            raise SpecError(
+                f"The actions take longer than {format_seconds(self._seconds)}, which a page may take."
+            ) from None
         except asyncio.CancelledError:
             raise ClientGone from None
 

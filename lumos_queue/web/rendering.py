@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from lumos_queue.pages.html import make_environment
 from lumos_queue.pages.limits import shorten, truncate
-from lumos_queue.util.wording import format_interval, format_score, format_seconds, format_share, format_time
+from lumos_queue.util import wording
 from lumos_queue.web.request_context import RequestContext
 
 SCRIPTS = ("htmx.min.js", "sse.min.js", "keys.js", "problems.js")
@@ -68,12 +68,18 @@ def _environment() -> Environment:
     environment = make_environment("lumos_queue.web", "lumos_queue.pages")
     environment.globals |= {"static_path": static_path, "scripts": SCRIPTS}
     environment.filters |= {
-        "time": format_time,
+        "time": wording.format_time,
+        "stored_time": wording.format_stored_time,
         "cut": truncate,
-        "seconds": format_seconds,
-        "share": format_share,
-        "metric": lambda score: format_score(score["value"], score.get("bounds")) if score else "",
+        "seconds": wording.format_seconds,
+        "rough_seconds": wording.format_rough_seconds,
+        "number": "{:,}".format,
+        "rate": wording.format_rate,
+        "bytes": wording.format_bytes,
+        "share": wording.format_share,
+        "metric": lambda score: wording.format_score(score["value"], score.get("bounds")) if score else "",
+        "kappa": wording.format_kappa,
         "shorten": lambda text, limit: shorten(" ".join(text.split()), limit),
-        "interval": lambda ends: format_interval(*ends),
+        "interval": lambda ends: wording.format_interval(*ends),
     }
     return environment

@@ -18,6 +18,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.settings import Settings
 from lumos_queue.util.addresses import Origin
 from lumos_queue.util.connection_limits import BACKLOG, allow_connections
+from lumos_queue.util.wording import format_bytes
 from lumos_queue.web.access.client_address import Proxies
 from lumos_queue.web.access.login_methods import LoginMethod, PasswordLogin, TokenLogin
 from lumos_queue.web.access.passwords import PasswordFile
@@ -180,5 +181,5 @@ def _describe_limits(site: AppState) -> str:
     limits = site.connections.limits
     return (
         f"limits: {limits.connections:,} connections, {limits.of_person} of a person, {limits.of_address} of an "
-        f"address without a login; {MAX_OF_PERSON} logins of a person; {MAX_BYTES >> 20} MiB of stored results"
+        f"address without a login; {MAX_OF_PERSON} logins of a person; {format_bytes(MAX_BYTES)} of stored results"
     )

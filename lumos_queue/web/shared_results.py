@@ -18,7 +18,7 @@ from typing import Any
 from fastapi import Request
 
 from db.queries.changes import Change
-from lumos_queue.util.wording import format_seconds
+from lumos_queue.util.wording import format_rough_seconds
 from lumos_queue.web.disconnects import await_result
 from lumos_queue.web.errors import Busy
 from lumos_queue.web.fair_queue import FairQueue
@@ -49,8 +49,7 @@ class SharedResult:
     @property
     def age(self) -> str:
         """Return the age as text for the page; '' for a result that was just read or has not changed."""
-        seconds = round(self.age_seconds)
-        return "" if seconds < 1 else f"{seconds} s" if seconds < 120 else format_seconds(seconds)
+        return format_rough_seconds(self.age_seconds) if round(self.age_seconds) >= 1 else ""
 
 
 @dataclass(eq=False, slots=True)

@@ -52,7 +52,7 @@ def test_a_pipe_a_device_and_a_large_file_are_refused_as_other_bad_input(rules, 
     with rules.with_name("large").open("wb") as file:
         file.truncate(400_000_000)
     done = evaluate(rules.parent / name, preexec_fn=partial(resource.setrlimit, resource.RLIMIT_AS, (MEMORY, MEMORY)))
-    problem = {"large": "has 381.5 MiB: at most 64 MiB are read.", "pipe": "is a pipe: expected a regular file."}
+    problem = {"large": "has 400.0 MB: at most 67.1 MB are read.", "pipe": "is a pipe: expected a regular file."}
     assert done.returncode == 2
     lines = done.stderr.splitlines()
     assert len(lines) == 1 and problem.get(name, "is a device: expected a regular file.") in lines[0]

@@ -7,14 +7,13 @@ both import this module, which imports only modules that have the same path in b
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Collection
 from difflib import unified_diff
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import MetaData, select
+from sqlalchemy import MetaData, select, text
 
 from db.engine.connection import Database
 from tests.fake_endpoint import FakeEndpoint
@@ -41,7 +40,10 @@ ADDED_TABLES = (
     "openagi-3",
     "openagi-4",
 )
-_ADDED_TABLES = re.compile(rf"^Table {ADDED_TABLES[0]}:.*?(?=^\* trained)", re.MULTILINE | re.DOTALL)
+#: Sentences in the JSON of `lumos papers`, which may change.
+SENTENCES = ("status", "does")
+#: Files of a build that are texts for people, or that `lumos dataset show --json` prints.
+BUILD_TEXTS = ("README.md", "manifest.json")
 #: Columns of durations, users and code versions, which differ in each run. So do times, whose names end with `_at`.
 OF_ONE_RUN = {"seconds", "waited", "lost", "queued", "session", "code_version", "tokens_per_second"}
 #: Durations in the report of a job that runs: they end now.
@@ -49,12 +51,9 @@ UNTIL_NOW = ("seconds", "rows_per_second", "phases", "latency")  # the last two 
 #: Durations in the report of a job that ended; `phases` and `latency` contain only durations.
 DURATIONS = (*UNTIL_NOW, "tokens_per_second")
 LOSSES = ("loss",)
-_SECONDS = re.compile(r"^ (seconds|time in|mean call of)[^\n]+", re.MULTILINE)
-#: The lines with address, fields and images of each request, which were added to `lumos show --prompts` later.
-_REQUESTS = re.compile(r"^(?:\w+:\S+: (?:model|max_tokens|max_new_tokens) .*|\[sha256:[0-9a-f]{64}\])$", re.MULTILINE)
-#: Headings of reports side by side: the settings in which the jobs differ, addresses of their models included.
-_HEADINGS = re.compile(r"^(?:evaluate|infer|convert) .*\n(?:.*\n)*? ─+ *$", re.MULTILINE)
-_FIGURE = re.compile(r"-?\d[\d,.]*")
+_EXIT_CODE = "exit code "  #: the beginning of each output of a command
+#: A published file whose rows can be of any split.
+_OF_ANY_SPLIT = "asdiv/ASDiv.xml"
 
 
 def make_environment(home: Path, database_url: str = "") -> dict[str, str]:
@@ -80,10 +79,20 @@ def make_replacements(home: Path, step_server: FakeEndpoint, plan_server: FakeEn
 
 def replace_locations(outputs: Any, home: Path, step_server: FakeEndpoint, plan_server: FakeEndpoint) -> Any:
     """Return outputs with the words of the files instead of addresses and folders."""
-    text = json.dumps(outputs)
+    encoded_outputs = json.dumps(outputs)
     for word, location in make_replacements(home, step_server, plan_server).items():
-        text = text.replace(location, word)
-    return json.loads(text)
+        encoded_outputs = encoded_outputs.replace(location, word)
+    return json.loads(encoded_outputs)
+
+
+def verify_rows(database: Database) -> None:
+    """Record the stored rows as those of a published file.
+
+    Rows of earlier versions count as not verified, so their licence is unknown and their scores are not shown beside
+    published figures (docs/decisions/0054-verified-rows.md). Earlier versions showed both.
+    """
+    with database.writer.begin() as connection:
+        connection.execute(text("UPDATE dataset SET published = :file"), {"file": _OF_ANY_SPLIT})
 
 
 def resume_job(job: str) -> None:
@@ -160,14 +169,10 @@ def find_differences(before: dict[str, Any], now: dict[str, Any], running_jobs: 
     """Return a description of each output that must be equal and differs, by name."""
     descriptions = {name: "is there only before, or only now" for name in before.keys() ^ now.keys()}
     for name in before.keys() & now.keys():
-        if name.startswith(("jobs ", "job ")) and isinstance(now[name], str):
-            continue  # the tables have changed; `--json` prints the same facts
-        pair = [
-            select_comparable(name, output, running_jobs)
-            for output in (before[name], _remove_added_names(before[name], now[name]))
-        ]
-        if pair[0] != pair[1]:
-            lines = [json.dumps(output, indent=1, sort_keys=True).splitlines() for output in pair]
+        old_output, new_output = (select_comparable(name, output, running_jobs) for output in (before[name], now[name]))
+        new_output = _remove_added_names(old_output, new_output)
+        if old_output != new_output:
+            lines = [json.dumps(output, indent=1, sort_keys=True).splitlines() for output in (old_output, new_output)]
             descriptions[name] = "\n".join(list(unified_diff(*lines, "before", "now", lineterm="", n=1))[:20])
     return dict(sorted(descriptions.items()))
 
@@ -184,29 +189,23 @@ def _remove_added_names(before: Any, now: Any) -> Any:
 def select_comparable(name: str, output: Any, running_jobs: Collection[str] = ()) -> Any:
     """Return the part of an output that must be equal. `running_jobs`: ids of jobs whose reports end now.
 
-    Of a text for people that is every figure in its order, as the words may change; of JSON it is every value. The
-    remarks of a command with `--json` are texts for people, too.
+    Of JSON, rows of queries and files of a build that is every value. Of a text for people it is the exit code:
+    `--json` prints the same facts.
     """
     if name.startswith("builds/"):  # a digest
-        return output
-    runs = name.startswith("report ") and name.split()[1] in running_jobs
-    if name.split()[0] == "tables":
-        output = _remove_added_tables(output)
+        return output if Path(name).name not in BUILD_TEXTS else ""
     if isinstance(output, str):
-        if name.startswith("report ") and len(name.split()) > 2:
-            output = _HEADINGS.sub("", output)
-        if name.startswith("show "):
-            output = _REQUESTS.sub("", output)
-        return _FIGURE.findall(_SECONDS.sub("", output) if runs else output)
+        return output.splitlines()[0]
     if name.endswith(": rows"):
         return _change_numbers(_shorten_digests(output), LOSSES, _round_loss)
-    lines = [_line(line) for line in output]  # or rows of a query, which are lists and stay as they are
-    if runs:
+    # Rows of a query are lists, and stay as they are.
+    lines = [_line(line) for line in output if not isinstance(line, str) or line.startswith(_EXIT_CODE)]
+    if name.startswith("report ") and name.split()[1] in running_jobs:
         return [line | dict.fromkeys(UNTIL_NOW, 0) if isinstance(line, dict) else line for line in lines]
     if name.endswith(": report"):
         lines = [line | _sum_versions(line) if isinstance(line, dict) else line for line in lines]
         return _change_numbers(_change_numbers(lines, DURATIONS, lambda _: 0), LOSSES, _round_loss)
-    return lines
+    return _select_papers(lines) if name.split()[0] == "tables" else lines
 
 
 def _shorten_digests(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -222,15 +221,21 @@ def _shorten_digests(rows: dict[str, list[Any]]) -> dict[str, list[Any]]:
     }
 
 
-def _remove_added_tables(output: Any) -> Any:
-    if isinstance(output, str):
-        return _ADDED_TABLES.sub("", output)
+def _select_papers(lines: list[Any]) -> list[Any]:
+    """Return the output of `lumos papers --json` without the tables that were added later, and without sentences."""
     return [
-        {"tables": [table for table in line["tables"] if table["table"] not in ADDED_TABLES]}
-        if isinstance(line, dict) and line.keys() == {"tables"}
+        {"tables": [_remove_names(table, SENTENCES) for table in line["tables"] if table["table"] not in ADDED_TABLES]}
+        if isinstance(line, dict)
         else line
-        for line in output
+        for line in lines
     ]
+
+
+def _remove_names(value: Any, names: Collection[str]) -> Any:
+    """Return the value without these names, at any depth."""
+    if isinstance(value, dict):
+        return {name: _remove_names(part, names) for name, part in value.items() if name not in names}
+    return [_remove_names(part, names) for part in value] if isinstance(value, list) else value
 
 
 def _sum_versions(report: dict[str, Any]) -> dict[str, Any]:
@@ -240,8 +245,6 @@ def _sum_versions(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _line(line: Any) -> Any:
-    if isinstance(line, str):
-        return _FIGURE.findall(line)
     if isinstance(line, dict) and "episode" in line:  # no ORDER BY puts an episode's scores and verdicts in order
         return {name: _sort(value) if name in ("scores", "verdicts") else value for name, value in line.items()}
     return line

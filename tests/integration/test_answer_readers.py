@@ -46,7 +46,7 @@ def evaluate(lumos: CommandLine, data: Path, solver: str, *options: object) -> d
 
 
 def values(report: dict) -> dict[str, float]:
-    return {name: found["value"] for name, found in report["metrics"].items()}
+    return {name: metric["value"] for name, metric in report["metrics"].items()}
 
 
 def test_a_chat_server_is_read_flexibly_and_other_addresses_by_phrase(lumos, data, server):
@@ -73,9 +73,9 @@ def test_the_reader_is_chosen_stored_shown_and_compared(lumos, data, server):
     again = lumos("rerun", chat["job"], "--reader", "phrase", "--json").json
     assert again["job"] == phrase["job"], "the same request"
     assert lumos("rerun", phrase["job"], "--seed", 5, "--json").json["reader"] == "phrase", "it is kept"
-    shown = lumos("report", chat["job"], phrase["job"]).out
-    assert re.search(r"^ +reader flexible +reader phrase$", shown, re.M) and "accuracy flexible" in shown
-    assert "of 4: 1 without an answer" in shown and "of 4: 3 without an answer" in shown
+    output = lumos("report", chat["job"], phrase["job"]).out
+    assert re.search(r"^ +reader flexible +reader phrase$", output, re.M) and "accuracy flexible" in output
+    assert "of 4: 1 without an answer" in output and "of 4: 3 without an answer" in output
     compared = lumos("compare", chat["job"], phrase["job"], "--json").json
     assert [job["differs"] for job in compared["jobs"]] == [{"reader": "flexible"}, {"reader": "phrase"}]
     assert lumos("compare", chat["job"], phrase["job"], "--metric", "accuracy_phrase").code != 0

@@ -1,5 +1,7 @@
-"""A database with something of everything, made by the code before its modules were moved: it reads as it did, and the
-half-done jobs of all four kinds go on and end as they would have. made_before_rooms.py says how it was made.
+"""A database with jobs of every kind, which the code before the move of its modules wrote.
+
+The current code reads the same values from it, and resumes half-done jobs of all four kinds, which end as they did.
+`made_before_rooms.py` made the files.
 """
 
 from __future__ import annotations
@@ -9,7 +11,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from tests.integration.before_rooms import (
     make_replacements,
     replace_locations,
     resume_job,
+    verify_rows,
 )
 from tests.integration.command_outputs import collect_outputs, run
 from tests.integration.stored_database import bring_up_to_date, jobs, load_prompt_digests, open_old, read, write_files
@@ -34,7 +36,7 @@ from tests.stored_rows import state
 
 FOLDER = Path(__file__).parent
 MADE = FOLDER / "before_rooms.jsonl.gz"
-SHOWN = FOLDER / "before_rooms_shown.json.gz"
+OUTPUTS = FOLDER / "before_rooms_shown.json.gz"
 #: Headings of docs/queries.md that have changed since: what one was, and what it is.
 HEADINGS = {
     "Accuracy of each job, with what an interval needs": "Accuracy of each job, with the numbers for an interval",
@@ -50,15 +52,13 @@ ADDED_HEADINGS = ("What each optimizer step learnt from, and how its rollouts en
 
 @pytest.fixture
 def servers() -> Iterator[tuple[FakeEndpoint, FakeEndpoint]]:
-    with FakeEndpoint(step_by_step) as one, FakeEndpoint(all_at_once) as other:
-        yield one, other
+    with FakeEndpoint(step_by_step) as step_server, FakeEndpoint(all_at_once) as plan_server:
+        yield step_server, plan_server
 
 
 @pytest.fixture
-def home() -> Iterator[Path]:
-    """A folder with a short name, as where the files were made: tables are as wide as the paths in them."""
-    with TemporaryDirectory() as folder:
-        yield Path(folder).resolve()
+def home(tmp_path) -> Path:
+    return tmp_path.resolve()
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
@@ -69,48 +69,65 @@ def database(request, home, servers, monkeypatch) -> Iterator[Database]:
     bring_up_to_date(opened)
     for name, value in make_environment(home, opened.url).items():
         monkeypatch.setenv(name, value)
-    # What reports tell of several samples was added since (tests/unit/test_samples.py).
-    monkeypatch.setattr("lumos_queue.reports.report.sample_figures", lambda *_: None)
     yield opened
     opened.close()
 
 
-def shown_before(stage: str) -> dict[str, Any]:
-    """What the old code showed, which was the same on both databases."""
-    with gzip.open(SHOWN, "rt", encoding="utf-8") as file:
+def load_outputs(stage: str) -> dict[str, Any]:
+    """Return the outputs of the old code, which were the same on both databases."""
+    with gzip.open(OUTPUTS, "rt", encoding="utf-8") as file:
         return json.loads(file.read())[stage]
 
 
-def told(different: dict[str, str]) -> str:
-    return "\n\n".join(f"{name}\n{how}" for name, how in list(different.items())[:5])
+def describe(differences: dict[str, str]) -> str:
+    return "\n\n".join(f"{name}\n{description}" for name, description in list(differences.items())[:5])
 
 
 @pytest.mark.long
-def test_every_report_episode_query_and_build_is_as_it_was(database, home, servers):
-    found = jobs(database)
-    before = {HEADINGS.get(name, name): shown for name, shown in shown_before("now").items()}
-    now = replace_locations(collect_outputs(database, home, found), home, *servers)
+def test_every_report_episode_query_and_build_has_the_values_of_the_old_code(database, home, servers):
+    verify_rows(database)
+    job_ids = jobs(database)
+    before = {HEADINGS.get(name, name): output for name, output in load_outputs("now").items()}
+    now = replace_locations(collect_outputs(database, home, job_ids), home, *servers)
     assert [now.pop(heading) for heading in ADDED_HEADINGS] == [[]]
     assert len(before) > 500
-    different = find_differences(before, now, [found[project] for project in (*HALF_DONE, TRAINED)])
-    assert not different, told(different)
+    differences = find_differences(before, now, [job_ids[project] for project in (*HALF_DONE, TRAINED)])
+    assert not differences, describe(differences)
+
+
+def test_a_number_that_differs_is_a_difference_of_its_output():
+    before = load_outputs("now") | load_outputs("later")
+    names = {
+        name for name, output in before.items() if not isinstance(output, str) and add_to_numbers(output, 1) != output
+    }
+    assert len(names) > 300
+    assert names <= find_differences(before, add_to_numbers(before, 1)).keys()
+
+
+def add_to_numbers(value: Any, addend: float) -> Any:
+    """Return the value with `addend` added to every number, at any depth."""
+    if isinstance(value, dict):
+        return {name: add_to_numbers(part, addend) for name, part in value.items()}
+    if isinstance(value, list):
+        return [add_to_numbers(part, addend) for part in value]
+    return value + addend if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
 @pytest.mark.long
-def test_half_done_jobs_end_as_they_would_have_ended(database, home, servers):
+def test_half_done_jobs_end_with_the_values_of_the_old_code(database, home, servers):
     for project in HALF_DONE:
         resume_job(jobs(database)[project])
-    later = shown_before("later")
-    before = {name: shown for name, shown in later.items() if not name.startswith(TRAINED)}
+    later = load_outputs("later")
+    before = {name: output for name, output in later.items() if not name.startswith(TRAINED)}
     assert len(before) == len(later) - 2
     now = replace_locations(load_finished_jobs(database), home, *servers)
     assert all(before[f"{project}: rows"]["episode"] for project in HALF_DONE)
-    different = find_differences(before, now)
-    assert not different, told(different)
+    differences = find_differences(before, now)
+    assert not differences, describe(differences)
 
 
 @pytest.mark.parametrize("project", HALF_DONE)
-def test_a_half_done_job_goes_on_without_repeating_anything(database, home, servers, project):
+def test_a_half_done_job_resumes_without_repeating_a_call(database, home, servers, project):
     job = jobs(database)[project]
     recorded, items = load_prompt_digests(database, job), done_items(database, job)
     assert state(database, job) == "running" and 0 < len(items) < all_items(database, job)
@@ -133,8 +150,8 @@ def test_a_half_done_fit_of_the_former_engine_fails_and_keeps_what_it_has(databa
     job = jobs(database)[TRAINED]
     outputs = done_windows(database, job)
     assert state(database, job) == "running" and len(outputs) == 2
-    told = run("resume", job)
-    assert told.startswith("exit code 3") and "an engine that this version no longer has: submit it again" in told
+    output = run("resume", job)
+    assert output.startswith("exit code 3") and "an engine that this version no longer has: submit it again" in output
     assert state(database, job) == "failed" and done_windows(database, job) == outputs
 
 
@@ -144,7 +161,7 @@ def all_items(database: Database, job: str) -> int:
 
 
 def done_items(database: Database, job: str) -> dict[int, tuple]:
-    """By place in the job: what a finished item says of its claims and its episode."""
+    """Return the claim and the episode of each finished item, by its ordinal."""
     query = text(
         "SELECT i.ordinal, i.claim, e.attempt, e.ending, e.answer, e.finished_at FROM item i "
         "LEFT JOIN episode e ON e.id = i.id WHERE i.job = :job AND i.state = 'done'"

@@ -59,7 +59,7 @@ def test_a_board_has_a_row_for_each_agent_and_a_column_for_each_benchmark(databa
         create(database, right, agent("tgi://one:1", "complex_qa", answer_by="qa"), FACTS, seed=seed)
         for seed, right in enumerate(([1, 1, 0, 0], [1, 0, 0, 0]))
     ]
-    incomplete = create(database, [1, 0, 1, 1], agent("tgi://two:1"), owed=1)
+    incomplete = create(database, [1, 0, 1, 1], agent("tgi://two:1"), pending=1)
     table = read(database, incomplete, *seeds, first)  # the order is that of submission
     assert [(column.benchmark, column.tasks, column.note) for column in table.columns] == [
         ("wordmath", 4, ""),
@@ -82,7 +82,7 @@ def test_a_board_has_a_row_for_each_agent_and_a_column_for_each_benchmark(databa
 
 def test_an_incomplete_seed_gives_the_range_of_all_seeds(database):
     seeds = [create(database, [1, 1, 0, 0], agent("tgi://one:1"))]
-    seeds.append(create(database, [1, 1, 1, 1], agent("tgi://one:1"), seed=5, owed=2))
+    seeds.append(create(database, [1, 1, 1, 1], agent("tgi://one:1"), seed=5, pending=2))
     ((cell,),) = (row.cells for row in read(database, *seeds).rows)
     assert cell is not None and (cell.value, cell.n, cell.complete) == (0.5, 8, False)
     assert cell.bounds == (0.5, 0.75) and cell.by_seed == {0: 0.5, 5: 0.5}
@@ -181,13 +181,13 @@ def test_cells_have_the_score_its_interval_the_items_and_the_jobs(database):
         create(database, right, agent("tgi://two:1"), FACTS, seed=seed)
         for seed, right in enumerate(([1, 1, 0, 0], [1, 0, 0, 0]))
     ]
-    incomplete = create(database, [1, 0, 1, 1], agent("tgi://two:1"), owed=1)
-    shown = render_blocks(list(board_blocks(read(database, first, *seeds, incomplete))))
+    incomplete = create(database, [1, 0, 1, 1], agent("tgi://two:1"), pending=1)
+    text = render_blocks(list(board_blocks(read(database, first, *seeds, incomplete))))
     low, high = (f"{100 * bound:.1f}" for bound in wilson(3, 4))
-    assert f"75.0 % [{low}, {high}]" in shown and f"n 4, {first}" in shown
-    assert "37.5 % [" in shown and f"n 8, {seeds[0]}, {seeds[1]}" in shown and "seeds: 50.0 %, 25.0 %" in shown
-    assert "incomplete: 50.0 to 75.0 %" in shown and shown.startswith("2 rows by model, 2 columns\n")
-    assert shown.count("–") == 1 and "Compare two cells with: lumos compare JOB JOB" in shown
+    assert f"75.0 % [{low}, {high}]" in text and f"n 4, {first}" in text
+    assert "37.5 % [" in text and f"n 8, {seeds[0]}, {seeds[1]}" in text and "seeds: 50.0 %, 25.0 %" in text
+    assert "incomplete: 50.0 to 75.0 %" in text and text.startswith("2 rows by model, 2 columns\n")
+    assert text.count("–") == 1 and "Compare two cells with: lumos compare JOB JOB" in text
 
 
 @sqlite_only
@@ -222,6 +222,41 @@ def test_the_command_and_the_function_give_the_same_table(database, lumos, tmp_p
 
 
 @sqlite_only
+def test_the_command_and_the_function_select_the_same_jobs(database, lumos):
+    lumos.set(LUMOS_DATABASE_URL=database.url)
+    settings = Settings(home=lumos.home, database_url=database.url)
+    first, second = (create(database, [1, 0, 0, 0], agent(f"tgi://{name}:1")) for name in ("one", "two"))
+    create(database, [1, 0, 0, 0], agent("tgi://one:1"), kind="infer")
+    for where, jobs in (("", [first, second]), ("model=two:1", [second])):
+        board = lq.board(where=where, deployment=settings)
+        assert [job for row in board["rows"] for cell in row["cells"] for job in cell["jobs"]] == jobs
+        assert board.values == lumos("board", "--where", where, "--json").json
+    for arguments, where, error in (
+        ([], "model=three:1", "No job matches model=three:1 kind=evaluate."),
+        ([first], "model=two:1", "Give either jobs or where=, not both"),
+    ):
+        with pytest.raises(SpecError, match=error):
+            lq.board(arguments, where=where, deployment=settings)
+        refusal = lumos("board", *arguments, "--where", where)
+        assert refusal.code == 2 and error.replace("where=,", "--where,") in refusal.err
+
+
+@sqlite_only
+@pytest.mark.parametrize(
+    ("filters", "option"),
+    [
+        (["--tag", "study=maths"], "--tag"),
+        (["--where", "benchmark=wordmath"], "--where"),
+        (["--where", "benchmark=wordmath", "--tag", "study=maths"], "--where"),
+    ],
+)
+def test_a_board_of_named_jobs_refuses_the_filter_by_its_option(database, lumos, filters, option):
+    lumos.set(LUMOS_DATABASE_URL=database.url)
+    refusal = lumos("board", create(database, [1, 0, 0, 0], agent("tgi://one:1")), *filters)
+    assert refusal.code == 2 and f"Give either jobs or {option}, not both" in refusal.err
+
+
+@sqlite_only
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_a_board_fits_into_a_terminal(database, lumos, width):
     lumos.set(LUMOS_DATABASE_URL=database.url, COLUMNS=width)
@@ -229,6 +264,6 @@ def test_a_board_fits_into_a_terminal(database, lumos, width):
         for number in range(4):
             tasks = tasks_of(4, dataset=f"data{number}", benchmark=f"file:own_questions_{number}")
             create(database, [1, 0, 0, 0], agent(url), tasks)
-    shown = lumos("board")
-    assert shown.code == 0 and max(map(len, shown.lines)) <= width
-    assert all(job in shown.out for job in created[-8:])
+    result = lumos("board")
+    assert result.code == 0 and max(map(len, result.lines)) <= width
+    assert all(job in result.out for job in created[-8:])

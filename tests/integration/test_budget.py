@@ -11,6 +11,7 @@ from db.engine.connection import open_database
 from db.models import CompletionRow, JobRow
 from db.queue.budget import cost_of_job
 from lumos_queue.settings import Settings
+from lumos_queue.util.wording import format_price
 from tests.fake_endpoint import FakeEndpoint
 
 
@@ -34,7 +35,7 @@ def test_a_budget_pauses_an_evaluation_and_a_larger_one_continues_it(lumos, serv
         cost = cost_of_job(connection, job.id, 0.0, 1000.0)
         calls = len(connection.execute(select(CompletionRow.episode)).all())
     assert job.state == "paused" and 0.03 <= cost <= 0.03 + 2 * 0.003
-    assert job.waiting == f"{cost:.4f} of 0.03 USD are spent. Raise it with: lumos budget {job.id} USD"
+    assert job.waiting == f"{format_price(cost)} of $0.0300 are spent. Raise it with: lumos budget {job.id} USD"
     assert calls == server.count < 30
     assert lumos("budget", job.id, "0").code == 0
     report = lumos("resume", job.id, "--json").json

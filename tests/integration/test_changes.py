@@ -74,7 +74,7 @@ def test_a_job_changes_with_its_episodes_scores_labels_and_tags(database):
 
 
 def test_an_episode_without_scores_changes_an_open_job(database):
-    job = create_scored_job(database, [[1], [0], [1]], kind="infer", owed=2)
+    job = create_scored_job(database, [[1], [0], [1]], kind="infer", pending=2)
     who = holder(database, job)
     items = claim(database, who, 1)
     before = read_change(database, find_job_change, [job])
@@ -88,7 +88,7 @@ def test_an_episode_without_scores_changes_an_open_job(database):
 def test_a_job_does_not_change_with_another_job(database):
     job = create_scored_job(database, [[1], [0]])
     before = read_change(database, find_job_change, [job])
-    other = create_scored_job(database, [[1], [0]], owed=1)
+    other = create_scored_job(database, [[1], [0]], pending=1)
     assert read_change(database, find_job_change, [job]) == before and not before.is_open
     both = read_change(database, find_job_change, [job, other])
     assert both.is_open and both.mark != before.mark

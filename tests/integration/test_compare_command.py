@@ -51,25 +51,25 @@ def test_tables_fit_into_eighty_columns_and_conclude(stored, capsys):
     other = create_scored_job(stored, once(*[0] * 39, *[1] * 73, *[1] * 100, *[0] * 88), endpoint="tgi://better:1")
     third = create_scored_job(stored, once(*[0] * 39, *[1] * 39, *[1] * 100, *[0] * 122), formulation="one-pass")
     assert main(["compare", first, other, third]) == 0
-    told = capsys.readouterr().out
-    assert all(len(line) <= 80 for line in told.splitlines())
-    assert "+11.3 [+4.5, +18.1]" in told and "73 / 39" in told and "100 / 88" in told
-    words = " ".join(told.replace("\N{NO-BREAK SPACE}", " ").split())
+    output = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in output.splitlines())
+    assert "+11.3 [+4.5, +18.1]" in output and "73 / 39" in output and "100 / 88" in output
+    words = " ".join(output.replace("\N{NO-BREAK SPACE}", " ").split())
     assert f"{other} is better than {first} by 11.3 points of accuracy [+4.5, +18.1] (p = 0.0034" in words
     assert f"No difference between {first} and {third} is shown" in words
     assert f"Fixed: 73 tasks on which {other} is better than {first}, the first 5" in words
     assert f"{other}-39 {first}-39 1 0 question 39" in words
-    assert "one-pass" in told and "better" in told
+    assert "one-pass" in output and "better" in output
 
 
 def test_json_has_prices_and_pairs_on_one_line(stored, capsys):
     first, other = create_scored_job(stored, once(1, 0, 0)), create_scored_job(stored, once(1, 1, 0))
     prices = ["--price-prompt", "2", "--price-completion", "10"]
     assert main(["compare", first, other, "--json", "--list", "1", "--show", "1", *prices]) == 0
-    found = json.loads(capsys.readouterr().out.splitlines()[-1])
-    (pair,) = found["comparisons"]
+    comparison = json.loads(capsys.readouterr().out.splitlines()[-1])
+    (pair,) = comparison["comparisons"]
     assert (pair["a"], pair["b"], pair["fixed"], len(pair["fixed_pairs"])) == (first, other, 1, 1)
-    assert found["jobs"][0]["per_right"]["usd"] == pytest.approx(0.0009)
+    assert comparison["jobs"][0]["per_right"]["usd"] == pytest.approx(0.0009)
     assert pair["side_by_side"][0]["a"]["episode"] == f"{first}-1"
     assert main(["compare", first, other, *prices]) == 0
     assert "price per right answer" in capsys.readouterr().out
@@ -89,8 +89,8 @@ def test_json_has_prices_and_pairs_on_one_line(stored, capsys):
 def test_wrong_options_are_one_line_and_exit_code_two(stored, capsys, more, problem):
     first, other = create_scored_job(stored, once(1, 0)), create_scored_job(stored, once(0, 1))
     assert main(["compare", first, other, *more]) == 2
-    told = capsys.readouterr()
-    assert told.out == "" and problem in told.err and len(told.err.splitlines()) == 1
+    captured = capsys.readouterr()
+    assert captured.out == "" and problem in captured.err and len(captured.err.splitlines()) == 1
 
 
 def test_refusals_are_one_line(stored, capsys):
@@ -104,8 +104,10 @@ def test_refusals_are_one_line(stored, capsys):
         [f"{first}-0", f"{first}-1"],
     ):
         assert main(["compare", *arguments]) == 2, arguments
-        told = capsys.readouterr()
-        assert told.out == "" and len(told.err.splitlines()) == 1 and told.err.startswith("lumos: "), told.err
+        captured = capsys.readouterr()
+        assert captured.out == "" and len(captured.err.splitlines()) == 1 and captured.err.startswith("lumos: "), (
+            captured.err
+        )
 
 
 def test_names_and_questions_with_escapes_are_shown_harmless(stored, capsys):
@@ -113,45 +115,48 @@ def test_names_and_questions_with_escapes_are_shown_harmless(stored, capsys):
     first = create_scored_job(stored, once(1, 0), rows, name=f"[bold]{TERMINAL}")
     other = create_scored_job(stored, once(0, 1), rows, name="plain" * 2_000)
     assert main(["compare", first, other]) == 0
-    told = capsys.readouterr().out
-    assert told.count("[red]") == 2 and "[bold]" in told
+    output = capsys.readouterr().out
+    assert output.count("[red]") == 2 and "[bold]" in output
     assert main(["compare", first, other, "--list", "0", "--show", "1"]) == 0
-    shown = capsys.readouterr().out
-    assert shown.count("[red]") == 2, "the question above each pair of episodes"
-    told += shown
-    assert "\x1b" not in told
-    assert max(map(len, told.splitlines())) <= 80
+    episodes = capsys.readouterr().out
+    assert episodes.count("[red]") == 2, "the question above each pair of episodes"
+    output += episodes
+    assert "\x1b" not in output
+    assert max(map(len, output.splitlines())) <= 80
 
 
 def test_reports_of_several_samples_tell_flips_and_pass_at_k(stored, capsys):
     job = create_scored_job(stored, [[1, 1], [1, 0], [0, 0], [1, None]])
     with stored.engine.connect() as connection:
-        found = as_json(make_report(connection, get_job(connection, job)))["samples"]
-    assert (found["flips"]["flipped"], found["flips"]["of"], found["flips"]["too_few"]) == (1, 3, 1)
-    assert [(one["k"], one["value"], one["of"]) for one in found["pass_at"]] == [(1, 0.625, 4), (2, 0.666667, 3)]
+        samples = as_json(make_report(connection, get_job(connection, job)))["samples"]
+    assert (samples["flips"]["flipped"], samples["flips"]["of"], samples["flips"]["too_few"]) == (1, 3, 1)
+    assert [(estimate["k"], estimate["value"], estimate["of"]) for estimate in samples["pass_at"]] == [
+        (1, 0.625, 4),
+        (2, 0.666667, 3),
+    ]
     assert main(["report", job]) == 3  # one item ended with infra_error
-    told = capsys.readouterr().out
-    assert "flip rate" in told and "33.3 %" in told and "pass@2" in told and "66.7 %" in told
+    output = capsys.readouterr().out
+    assert "flip rate" in output and "33.3 %" in output and "pass@2" in output and "66.7 %" in output
     single = create_scored_job(stored, once(1, 0))
     with stored.engine.connect() as connection:
         assert "samples" not in as_json(make_report(connection, get_job(connection, single)))
 
 
-def shown(ending: str, answer: str | None, *steps: tuple[str, str, str]) -> dict:
-    made = [
-        {"at": str(place), "who": who, "what": what, "result": result}
-        for place, (who, what, result) in enumerate(steps)
+def make_episode(ending: str, answer: str | None, *steps: tuple[str, str, str]) -> dict:
+    rows = [
+        {"at": str(number), "who": who, "what": what, "result": result}
+        for number, (who, what, result) in enumerate(steps)
     ]
-    return {"episode": "a-1", "formulation": "iterative", "steps": made, "ending": ending, "answer": answer}
+    return {"episode": "a-1", "formulation": "iterative", "steps": rows, "ending": ending, "answer": answer}
 
 
 def test_steps_are_paired_up_to_where_they_part():
     plan, good, bad = ("subgoal", "Add them.", ""), ("tool", "R1 = Calculator(2 + 3)", "5"), ("tool", "R1 = 2", "2")
-    found = pair_steps(shown("answered", "5", plan, good), shown("answered", "2", plan, bad, good))
-    assert found["first_difference"] == 0  # a subgoal and its action are one row
-    assert found["steps"][0] == {"a": "Add them.\nR1 = Calculator(2 + 3) → 5", "b": "Add them.\nR1 = 2 → 2"}
-    assert [one["a"] for one in found["steps"]][1:] == ["answered: 5", ""]
-    same = shown("limit", None, plan, good)
+    pairs = pair_steps(make_episode("answered", "5", plan, good), make_episode("answered", "2", plan, bad, good))
+    assert pairs["first_difference"] == 0  # a subgoal and its action are one row
+    assert pairs["steps"][0] == {"a": "Add them.\nR1 = Calculator(2 + 3) → 5", "b": "Add them.\nR1 = 2 → 2"}
+    assert [step["a"] for step in pairs["steps"]][1:] == ["answered: 5", ""]
+    same = make_episode("limit", None, plan, good)
     assert pair_steps(same, same)["first_difference"] is None
     assert pair_steps(same, same)["steps"][-1]["a"] == "limit: no answer"
 
@@ -159,8 +164,8 @@ def test_steps_are_paired_up_to_where_they_part():
 def test_two_episodes_are_shown_side_by_side_with_the_first_difference_marked(stored, capsys):
     first, other = create_scored_job(stored, once(1, 0)), create_scored_job(stored, once(0, 0))
     assert main(["compare", f"{first}-0", f"{other}-0"]) == 0
-    told = capsys.readouterr().out
-    assert f"{first}-0" in told and "did and answered the same" in told
+    output = capsys.readouterr().out
+    assert f"{first}-0" in output and "did and answered the same" in output
 
 
 def test_a_benchmark_that_judges_with_nan_ends_the_episode_and_says_so(tmp_path, monkeypatch):
@@ -178,6 +183,6 @@ def test_a_benchmark_that_judges_with_nan_ends_the_episode_and_says_so(tmp_path,
     assert "the metric 'accuracy' gave nan, which is not a number from 0 to 1" in report["problems"][0]["message"]
 
 
-@pytest.mark.parametrize(("p", "told"), [(0.0016946, "0.0017"), (0.5917, "0.59"), (1e-9, "< 0.0001"), (1.0, "1.00")])
-def test_p_values_are_told_with_two_digits(p, told):
-    assert format_probability(p) == told
+@pytest.mark.parametrize(("p", "text"), [(0.0016946, "0.0017"), (0.5917, "0.59"), (1e-9, "< 0.0001"), (1.0, "1.00")])
+def test_p_values_have_two_digits(p, text):
+    assert format_probability(p) == text

@@ -138,7 +138,7 @@ def test_prices_for_each_right_answer_are_told_where_prices_are(database):
         ({"values": once(1, 0, 1)}, "other rows"),
         ({"values": [[1, 1]] * 4}, "other samples"),
         ({"values": once(1, 1, 1, 1), "limit": 2}, "other tasks"),
-        ({"values": once(1, 1, 1, 1), "owed": 2}, "half done: 2 of its 4 items"),
+        ({"values": once(1, 1, 1, 1), "pending": 2}, "half done: 2 of its 4 items"),
     ],
 )
 def test_unlike_jobs_are_refused_in_one_line_or_compared_on_what_both_have(database, other, reason):
@@ -177,7 +177,7 @@ def test_what_has_nothing_to_compare_is_refused(database):
             create_scored_job(database, once(1, 0), tasks_of(2, "d", "svamp")),
             r"benchmark 'wordmath', job .* of 'svamp'",
         ),
-        (create_scored_job(database, once(1, 0), owed=2), "no score of 'accuracy' yet"),
+        (create_scored_job(database, once(1, 0), pending=2), "no score of 'accuracy' yet"),
         (create_scored_job(database, once(None, None)), "no score of 'accuracy' yet"),
         (first, "each once"),
     ):

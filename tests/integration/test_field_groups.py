@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from db.engine.connection import Database
+from db.engine.lease import Lease
 from db.queries.episode_columns import read_columns
 from db.queries.filters import parse_where
 from db.queries.jobs import get_job
@@ -216,7 +217,7 @@ def test_a_group_that_is_not_judged_has_no_pairs_and_no_test(database):
 
 def pages(database: Database, *jobs: str) -> tuple[str, str]:
     with database.engine.connect() as connection:
-        read = read_page(connection, [get_job(connection, job) for job in jobs], by=["topic"])
+        read = read_page(connection, [get_job(connection, job) for job in jobs], Lease(15.0), by=["topic"])
     html, markdown = (write_small(read, render).decode() for render in (render_html, render_markdown))
     return html, markdown
 

@@ -171,7 +171,7 @@ def test_lists_say_which_worker_a_job_lacks_and_what_to_start(lumos, capsys):
     assert lumos("jobs", "--json").json["jobs"][0]["real_state"] == "queued"
     lumos.set(COLUMNS=140)
     shown = lumos("workers").out
-    assert "2, at least 81,559 MiB each" in shown and "cpu, llm, gpu" in shown
+    assert "2, at least 85.5 GB each" in shown and "cpu, llm, gpu" in shown
     first, second = lumos("workers", "--json").json["workers"]
     assert (first["id"], first["pools"], first["gpus"], first["gpu_mib"]) == (other, ["cpu", "llm"], None, None)
     assert (second["pools"], second["gpus"], second["gpu_mib"]) == (["cpu", "llm", "gpu"], 2, 81_559)
@@ -280,7 +280,7 @@ def test_of_three_dispatchers_the_one_with_a_gpu_claims_all_jobs_of_the_pool(pos
         (with_gpu,) = set(sessions_of(database)) - without
         assert sessions_of(database)[with_gpu] == ("cpu,llm,gpu", 2, 24_000)
         assert claimers(database) == {job: {with_gpu} for job in [*jobs, *later]}
-        assert "torch finds 2 GPUs; the smallest has 24000 MiB" in machine.process.err
+        assert "torch finds 2 GPUs; the smallest has 25.2 GB" in machine.process.err
     with database.engine.connect() as connection:
         assert progress(connection, jobs[0]) == {"done": 3}
     database.close()

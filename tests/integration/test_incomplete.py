@@ -19,7 +19,7 @@ from tests.command_line import Result
 from tests.fake_endpoint import FakeEndpoint
 
 ITEMS = 6
-REFUSED = (1, 4)  # places of the tasks whose grounding is refused
+REFUSED = (1, 4)  # ordinals of the tasks whose grounding is refused
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ class Model:
 
     def __init__(self):
         tasks = zip(range(ITEMS), open_benchmark("wordmath").read(None, "test"), strict=False)
-        self.refused = [task.question for place, task in tasks if place in REFUSED]
+        self.refused = [task.question for ordinal, task in tasks if ordinal in REFUSED]
 
     def __call__(self, prompt: str) -> str | None:
         if "to be grounded:" not in prompt:
@@ -59,7 +59,7 @@ class Model:
 def test_a_job_that_ended_incomplete_says_so_and_is_completed_by_a_resume(lumos):
     model = Model()
     with FakeEndpoint(model) as server:
-        wanted = [
+        arguments = [
             "evaluate",
             "wordmath",
             "--limit",
@@ -71,7 +71,7 @@ def test_a_job_that_ended_incomplete_says_so_and_is_completed_by_a_resume(lumos)
             "--grounder",
             server.tgi,
         ]
-        ran = lumos(*wanted, "--json")
+        ran = lumos(*arguments, "--json")
         report = result(ran)
         job, go_on = report["job"], f"lumos resume {report['job']}"
         assert ran.code == 3
@@ -79,13 +79,13 @@ def test_a_job_that_ended_incomplete_says_so_and_is_completed_by_a_resume(lumos)
         assert (report["lacking"], report["go_on"]) == ({"infra_error": 2}, go_on)
         assert (report["correct"], report["value"], report["bounds"]) == (0, 0.0, [0.0, pytest.approx(2 / 6, abs=1e-6)])
 
-        shown = lumos("report", job)
-        assert shown.code == 3
-        assert "incomplete: 0.0 to 33.3 %" in shown.out
+        printed_report = lumos("report", job)
+        assert printed_report.code == 3
+        assert "incomplete: 0.0 to 33.3 %" in printed_report.out
         assert f"{job} is incomplete: 2 of its items ended with infra_error. Continue with: {go_on}" in " ".join(
-            shown.out.split()
+            printed_report.out.split()
         )
-        again = lumos(*wanted)
+        again = lumos(*arguments)
         assert (again.code, go_on in again.out) == (3, True)
         assert "the same request and is done: it is shown instead" in again.err
 
@@ -108,11 +108,20 @@ def test_a_job_that_ended_incomplete_says_so_and_is_completed_by_a_resume(lumos)
 def test_of_several_jobs_one_that_ended_incomplete_is_enough(lumos):
     model = Model()
     with FakeEndpoint(model) as server:
-        wanted = ["infer", "wordmath", "--formulation", "one-pass", "--planner", server.tgi, "--grounder", server.tgi]
-        one, other = (result(lumos(*wanted, "--limit", limit, "--json")) for limit in ("1", "2"))
-    assert (one["complete"], other["complete"]) == (True, False)
-    assert lumos("report", one["job"]).code == 0
-    assert lumos("report", one["job"], other["job"]).code == 3
+        arguments = [
+            "infer",
+            "wordmath",
+            "--formulation",
+            "one-pass",
+            "--planner",
+            server.tgi,
+            "--grounder",
+            server.tgi,
+        ]
+        complete_job, incomplete_job = (result(lumos(*arguments, "--limit", limit, "--json")) for limit in ("1", "2"))
+    assert (complete_job["complete"], incomplete_job["complete"]) == (True, False)
+    assert lumos("report", complete_job["job"]).code == 0
+    assert lumos("report", complete_job["job"], incomplete_job["job"]).code == 3
 
 
 def test_a_job_that_has_not_ended_is_not_incomplete_and_a_cancelled_one_is(lumos, monkeypatch):
@@ -130,7 +139,7 @@ def test_a_job_of_which_an_item_is_in_quarantine_ends_incomplete(lumos, monkeypa
     model = Model()
     model.refused = []
     with FakeEndpoint(model) as server:
-        wanted = [
+        arguments = [
             "evaluate",
             "wordmath",
             "--limit",
@@ -143,7 +152,7 @@ def test_a_job_of_which_an_item_is_in_quarantine_ends_incomplete(lumos, monkeypa
             server.tgi,
         ]
         monkeypatch.setenv("LUMOS_BROKER_URL", "redis://127.0.0.1:9/0")
-        job = lumos(*wanted).out.strip()
+        job = lumos(*arguments).out.strip()
         monkeypatch.delenv("LUMOS_BROKER_URL")
         with database(read_settings()) as opened:
             for _ in range(DEATHS):
@@ -157,15 +166,17 @@ def test_a_job_of_which_an_item_is_in_quarantine_ends_incomplete(lumos, monkeypa
             with opened.writer.begin() as connection:
                 connection.execute(update(Item).values(not_before_at=0.0))
 
-        ran = lumos(*wanted, "--json")
+        ran = lumos(*arguments, "--json")
         report, go_on = result(ran), f"lumos resume {job}"
         assert (ran.code, report["job"], report["state"], report["complete"]) == (3, job, "done", False)
         assert (report["items"], report["endings"]) == ({"done": 5, "quarantined": 1}, {"answered": 5})
         assert (report["lacking"], report["go_on"]) == ({"quarantined": 1}, go_on)
         assert (report["value"], report["bounds"]) == (0.0, [0.0, pytest.approx(1 / 6, abs=1e-6)])
-        shown = lumos("report", job)
-        assert shown.code == 3 and "incomplete: 0.0 to 16.7 %" in shown.out
-        assert f"{job} is incomplete: 1 of its items quarantined. Continue with: {go_on}" in " ".join(shown.out.split())
+        printed_report = lumos("report", job)
+        assert printed_report.code == 3 and "incomplete: 0.0 to 16.7 %" in printed_report.out
+        assert f"{job} is incomplete: 1 of its items quarantined. Continue with: {go_on}" in " ".join(
+            printed_report.out.split()
+        )
         assert "quarantined: 6 processes died while this was all they worked on" in lumos("job", job, "--json").out
 
         resumed = lumos("resume", job, "--json")
@@ -189,7 +200,7 @@ def test_what_only_a_person_can_change_is_told_and_given_up_and_the_items_are_gi
         return model(prompt)
 
     with FakeEndpoint(answer) as server:
-        wanted = [
+        arguments = [
             "evaluate",
             "wordmath",
             "--limit",
@@ -201,12 +212,12 @@ def test_what_only_a_person_can_change_is_told_and_given_up_and_the_items_are_gi
             "--grounder",
             server.tgi,
         ]
-        ran = lumos(*wanted, "--json")
+        ran = lumos(*arguments, "--json")
         report = result(ran)
         assert ran.code == 3
         assert report["items"].keys() <= {"done", "owed"} and "infra_error" not in report["endings"]
-        told = [line for line in ran.err.splitlines() if " waits" in line]
-        assert len(told) > 1 and all(f"127.0.0.1:{server.port}" in line and status in line for line in told)
+        waits = [line for line in ran.err.splitlines() if " waits" in line]
+        assert len(waits) > 1 and all(f"127.0.0.1:{server.port}" in line and status in line for line in waits)
         assert "gave up after 2 s without an answer: " in ran.err
         assert f"continue with: lumos resume {report['job']}" in ran.err
         assert lumos("report", report["job"]).code == 0  # it has not ended
@@ -220,8 +231,8 @@ def test_an_endpoint_that_refuses_from_the_start_is_given_up_too(lumos, monkeypa
     monkeypatch.setattr("workers.patience.GIVE_UP_SECONDS", 1.0)
     with FakeEndpoint(Model()) as server:
         monkeypatch.setenv("LUMOS_BROKER_URL", "redis://127.0.0.1:9/0")
-        wanted = ["evaluate", "wordmath", "--limit", "2", "--planner", server.tgi, "--grounder", server.tgi]
-        job = lumos(*wanted).out.strip()
+        arguments = ["evaluate", "wordmath", "--limit", "2", "--planner", server.tgi, "--grounder", server.tgi]
+        job = lumos(*arguments).out.strip()
         monkeypatch.delenv("LUMOS_BROKER_URL")
         monkeypatch.setattr(server, "about", lambda path: (404, {}))
         ran = lumos("resume", job, "--json")

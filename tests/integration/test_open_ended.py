@@ -159,7 +159,7 @@ def test_at_a_terminal_a_person_is_asked_and_a_kill_while_it_waits_changes_nothi
     assert whole.wait() == 0, whole.text
     job = job_of(lumos)
     expected, asked = read_everything(database, job), Counter(call["sha256"] for call in server.calls)
-    assert "items finished" in whole.text
+    assert "items with a result" in whole.text
 
     server.calls.clear()
     killed = Terminal(request(server, "--again"), environment)

@@ -23,29 +23,26 @@ def stored(lumos) -> Iterator:
     database.close()
 
 
-def labels(lines: list[str]) -> list[str]:
-    """The labels of the table's rows."""
-    start = next(number for number, line in enumerate(lines) if line.startswith("─")) + 1
-    return [line[:25].strip() for line in lines[start:] if line[:1].strip()]
+def positions_of(text: str, *parts: str) -> list[int]:
+    return [text.index(part) for part in parts]
 
 
 def test_the_score_is_the_first_row_and_the_overview_of_a_job_is_short(lumos, stored):
     job = create_scored_job(stored, [[1], [1], [0], [1]])
-    shown = lumos("report", job)
-    assert shown.code == 0 and len(shown.lines) < 40 and max(map(len, shown.lines)) <= 80
-    assert shown.lines[0] == "evaluate wordmath (test), iterative" and shown.lines[1].strip() == job
-    first, *others = labels(shown.lines)
-    assert first == "accuracy" and "75.0 % [30.1, 95.4]" in shown.lines[3]
-    assert others.index("items finished") < others.index("ended answered") < others.index("model calls")
-    assert others[-1] == "code"
-    assert f"lumos report {job} --all" in shown.err
+    result = lumos("report", job)
+    assert result.code == 0 and len(result.lines) < 40 and max(map(len, result.lines)) <= 80
+    assert result.lines[0] == "evaluate wordmath (test), iterative" and result.lines[1].strip() == job
+    assert result.lines[3].startswith("accuracy") and "75.0 % [30.1, 95.4]" in result.lines[3]
+    positions = positions_of(result.out, "items with a result", "\nanswered ", "model calls", "\nmodel  ", "\ncode")
+    assert positions == sorted(positions) and result.lines[-1].startswith("code")
+    assert f"lumos report {job} --all" in result.err
 
 
 def test_jobs_of_one_benchmark_are_beside_each_other_and_others_are_apart(lumos, stored):
     jobs = [create_scored_job(stored, [[1], [0]], digest=f"{seed:064x}", seed=seed) for seed in range(2)]
     other = create_scored_job(stored, [[1], [1], [1]], tasks_of(3, "other", "gsm8k"), digest="f" * 64)
     lines = lumos("report", *jobs, other).lines
-    (heads,) = [line for line in lines if jobs[0] in line]
+    heads, *_ = [line for line in lines if jobs[0] in line]
     assert heads.split() == jobs and [line.split() for line in lines if "seed 0" in line] == [
         ["seed", "0", "seed", "1"]
     ]
@@ -55,15 +52,66 @@ def test_jobs_of_one_benchmark_are_beside_each_other_and_others_are_apart(lumos,
 
 def test_an_incomplete_job_has_a_range_instead_of_a_score_and_the_command_that_continues_it(lumos, stored):
     job = create_scored_job(stored, [[1], [1], [0], [None]])
-    shown = lumos("report", job)
-    assert shown.code == 3 and len(shown.lines) < 40
+    result = lumos("report", job)
+    assert result.code == 3 and len(result.lines) < 40
     assert any(
-        line.startswith("accuracy") and line.endswith("incomplete: 50.0 to 75.0 % [15.0, 95.4]") for line in shown.lines
+        line.startswith("accuracy") and line.endswith("incomplete: 50.0 to 75.0 % [15.0, 95.4]")
+        for line in result.lines
     )
-    words = " ".join(shown.out.split())
+    words = " ".join(result.out.split())
     assert f"{job} is incomplete: 1 of its items ended with infra_error. Continue with: lumos resume {job}" in words
-    assert any(line.endswith(f"lumos resume {job}") for line in shown.lines), "a command is on one line"
-    assert "1 episode: infra_error: the server is gone" in words
+    assert any(line.endswith(f"lumos resume {job}") for line in result.lines), "a command is on one line"
+    assert f"infra_error 1 (25.0 %) {job}-3 the server is gone" in words
+    assert "items with a result 3 of 4" in words
+    positions = positions_of(result.out, "items with a result", f"{job} is incomplete", "How episodes ended")
+    assert positions == sorted(positions), "what is missing is said before how the rest ended"
+
+
+def test_each_ending_with_failures_has_an_example_that_can_be_shown(lumos, stored):
+    job = evaluation(stored, [RIGHT, WRONG, FAILED, WRONG, BROKEN, FAILED], "How far?")
+    lines = lumos("report", job).out.partition("How episodes ended\n")[2].splitlines()[2:5]
+    assert [line.split()[0] for line in lines] == ["answered", "action_error", "infra_error"]
+    assert f"3 (50.0 %)  {job}-1" in lines[0] and "expected" in lines[0]
+    assert f"2 (33.3 %)  {job}-2" in lines[1] and lines[1].endswith("How far?")
+    for line in lines:
+        (example,) = [word for word in line.split() if word.startswith(job)]
+        assert lumos("show", example).code == 0
+
+
+def test_a_job_without_failures_has_no_example(lumos, stored):
+    result = lumos("report", create_scored_job(stored, [[1], [1]]))
+    assert "answered  2 (100.0 %)" in result.out and "lumos show" not in result.out
+
+
+def test_jobs_beside_each_other_have_their_difference_as_compare_computes_it(lumos, stored):
+    first = create_scored_job(stored, [[0]] * 9 + [[1]] * 11)
+    second = create_scored_job(stored, [[1]] * 20, endpoint="tgi://better:1", digest="c" * 64)
+    pair = lumos("compare", first, second, "--json").json["comparisons"][0]
+    words = " ".join(lumos("report", first, second).out.split())
+    low, high = (f"{100 * end:+.1f}" for end in pair["ci95"])
+    assert f"difference to {first}, points +45.0 [{low}, {high}]" in words
+    assert f"{second} is better than {first} by 45.0 points of accuracy" in words
+
+
+def test_a_job_that_was_run_again_is_beside_its_former_job(lumos, stored):
+    former = create_scored_job(stored, [[0]] * 9 + [[1]] * 11)
+    job = create_scored_job(stored, [[1]] * 20, endpoint="tgi://better:1", digest="c" * 64, parent=former)
+    chosen = create_scored_job(stored, [[1]] * 20, digest="d" * 64, parent=former, chosen="score<1")
+    other = create_scored_job(stored, [[1]], tasks_of(1, "other", "gsm8k"), digest="e" * 64, parent=former)
+    assert f"{job} is better than {former} by 45.0 points" in " ".join(lumos("report", job).out.split())
+    for alone in (former, chosen, other):
+        result = lumos("report", alone)
+        assert result.code == 0 and "difference to" not in result.out, "chosen or other rows show no difference"
+
+
+def test_jobs_that_cannot_be_compared_say_why_below_their_figures(lumos, stored):
+    jobs = [
+        create_scored_job(stored, [[1]] * 3),
+        create_scored_job(stored, [[1]] * 3, digest="c" * 64, metric="strict"),
+    ]
+    refusal = lumos("compare", *jobs).err.strip().removeprefix("lumos: ")
+    result = lumos("report", *jobs)
+    assert refusal and " ".join(refusal.split()) in " ".join(result.out.split())
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
@@ -71,17 +119,17 @@ def test_hostile_texts_of_a_model_are_neither_obeyed_nor_wider_than_the_terminal
     lumos.set(COLUMNS=width)
     jobs = [evaluation(stored, [RIGHT, WRONG, FAILED, BROKEN], " ".join(HOSTILE), number=number) for number in range(2)]
     for arguments in ([jobs[0]], jobs, [*jobs, "--all"]):
-        shown = lumos("report", *arguments)
-        assert shown.code == 3
-        assert not {"\x1b", "\x07", "\u202e", "\r"} & set(shown.out + shown.err)
-        assert all(len(line) <= width or "lumos " in line for line in shown.lines)
+        result = lumos("report", *arguments)
+        assert result.code == 3
+        assert not {"\x1b", "\x07", "\u202e", "\r"} & set(result.out + result.err)
+        assert all(len(line) <= width or "lumos " in line for line in result.lines)
 
 
 def test_all_sections_have_what_the_overview_leaves_out(lumos, stored):
     job = create_scored_job(stored, [[1], [0]], of=3)
     overview, whole = lumos("report", job).out, lumos("report", job, "--all").out
     assert whole.startswith(overview)
-    titles = ("Scores", "How episodes ended", "Tokens and price", "Provenance")
+    titles = ("Scores", "Tokens and price", "Provenance")
     positions = [whole.index(f"\n{title}\n") for title in titles]
     assert positions == sorted(positions) and not any(f"\n{title}\n" in overview for title in titles)
     assert "Trials of evaluate wordmath (test)" in whole and "answer at the limit" in whole

@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import signal
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from db.engine.migrate import upgrade
 from db.models import JobRow
 from db.queries.jobs import get_job
 from db.queue.figures import count_scores
 from lumos_queue.deployment.database import database
 from lumos_queue.jobs.plugins import check_plugins
+from lumos_queue.prompts.agent import Agent
 from lumos_queue.settings import Settings
 from tests.forked_commands import fork_lumos
 from tests.kills.killed_child import end_sessions
 from tests.plugin_packages import install_example
+from tests.scored_jobs import create_scored_job, tasks_of
 from tests.services import free_port, wait_until
 from tests.stored_rows import make_tables
 
@@ -70,6 +75,66 @@ def change_a_line(site):
     text = path.read_text()
     assert "Write the action" in text
     path.write_text(text.replace("Write the action", "Write one action"))
+
+
+def interval_by_hand(right: int, n: int) -> list[float]:
+    """Wilson's interval at 95 % (Wilson 1927), from its formula."""
+    z, share = 1.959964, right / n
+    middle, half = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return [(middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)]
+
+
+def test_a_board_of_five_agents_and_four_benchmarks_has_figures_as_by_hand(lumos, tmp_path):
+    """One benchmark is a plug-in with its own metric; a job is incomplete, rows differ, and an agent has two seeds."""
+    rows = {name: tasks_of(10, name, name) for name in ("wordmath", "gsm8k", "svamp")}
+    right_counts = {number: {"wordmath": number, "gsm8k": 10 - number, "svamp": 5} for number in range(1, 6)}
+    expected: dict[str, dict[str, list[float]]] = {}
+    with database(Settings(home=tmp_path / "home")) as stored:
+        upgrade(stored)
+        digests = (f"{number:064x}" for number in count(1))
+
+        def create(number, values, tasks, **options):
+            agent = Agent({"planner": f"tgi://m{number}:1", "grounder": f"tgi://m{number}:1"}, "maths", max_subgoals=8)
+            scores = [[value] for value in values]
+            return create_scored_job(stored, scores, tasks, agent=agent, digest=next(digests), **options)
+
+        for number, counts in right_counts.items():
+            for benchmark, right in counts.items():
+                if (number, benchmark) == (5, "svamp"):
+                    continue  # a missing cell
+                create(number, [1] * right + [0] * (10 - right), rows[benchmark])
+                expected.setdefault(f"m{number}:1", {})[benchmark] = [right / 10, *interval_by_hand(right, 10)]
+        second_seed = create(1, [1] * 3 + [0] * 7, rows["wordmath"], seed=7)
+        other_rows = create(2, [1] * 9 + [0], tasks_of(10, "svamp, another file", "svamp"))
+        incomplete = create(3, [1] * 10, tasks_of(10, "own", "svamp"), pending=4)
+    roman = lumos(*EVALUATE, "--json").value["job"]
+    board = lumos("board", "--json").value
+    columns = [(column["benchmark"], column["metric"], column["note"]) for column in board["columns"]]
+    assert [columns[index][:2] for index in (0, 1)] == [("wordmath", "accuracy"), ("gsm8k", "accuracy")]
+    assert [column[0] for column in columns].count("svamp") == 3, "the same name for three sets of rows"
+    assert columns[-1][:2] == ("roman", "roman_sum")
+    cells = {row["label"]: row["cells"] for row in board["rows"]}
+    assert list(cells) == ["m1:1", "m2:1", "m3:1", "m4:1", "m5:1", "abacus:20"]
+    for label, by_benchmark in expected.items():
+        for benchmark, (value, low, high) in by_benchmark.items():
+            column = [name for name, *_ in columns].index(benchmark)
+            cell = cells[label][column]
+            if (label, benchmark) == ("m1:1", "wordmath"):
+                assert second_seed in cell["jobs"] and cell["n"] == 20 and cell["by_seed"] == {"0": 0.1, "7": 0.3}
+                assert cell["value"] == pytest.approx(0.2)
+                continue
+            assert [cell["value"], *cell["ci95"]] == pytest.approx([value, low, high], abs=1e-5) and cell["n"] == 10
+    svamp = [index for index, column in enumerate(columns) if column[0] == "svamp"]
+    assert [cells["m5:1"][index] for index in svamp] == [None, None, None]
+    (other,) = [cell for index in svamp if (cell := cells["m2:1"][index]) and cell["jobs"] == [other_rows]]
+    assert other["value"] == 0.9
+    (part,) = [cell for index in svamp if (cell := cells["m3:1"][index]) and cell["jobs"] == [incomplete]]
+    assert not part["complete"] and part["bounds"] == [0.6, 1.0]
+    assert cells["abacus:20"][-1]["jobs"] == [roman]
+    figures = [cells["abacus:20"][-1]["value"], *cells["abacus:20"][-1]["ci95"]]
+    assert figures == pytest.approx([0.82, *interval_by_hand(82, 100)], abs=1e-5)
+    text = lumos("board").out
+    assert "incomplete: 60.0 to 100.0 %" in text and "82.0 % [" in text and "–" in text
 
 
 def test_a_benchmark_with_its_formulation_domain_endpoint_and_scorer(lumos):

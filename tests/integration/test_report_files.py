@@ -12,6 +12,7 @@ from lxml import html as parsed
 from sqlalchemy import select, update
 
 from db.engine.connection import Database, open_database
+from db.engine.lease import Lease
 from db.journal.artifacts import store_artifact
 from db.models import EpisodeRow, Item, JobRow, TaskRow
 from db.queries.jobs import get_job
@@ -30,15 +31,15 @@ from tests.page_parts import HOSTILE, read_numbers, require_harmless, table_rows
 def pages(database: Database, *jobs: str, prices: Prices | None = None) -> tuple[str, str]:
     """The jobs' report as HTML and as Markdown."""
     with database.engine.connect() as connection:
-        read = read_page(connection, [get_job(connection, job) for job in jobs], prices)
+        read = read_page(connection, [get_job(connection, job) for job in jobs], Lease(15.0), prices)
     written = [write_small(read, render) for render in (render_html, render_markdown)]
     assert all(len(page) <= MAX_BYTES for page in written)
     return written[0].decode(), written[1].decode()
 
 
 def section(page, key: str):
-    (found,) = page.xpath(f"//section[@id='{key}']") or [None]
-    return found
+    (node,) = page.xpath(f"//section[@id='{key}']") or [None]
+    return node
 
 
 def headings(page) -> list[str]:
@@ -46,13 +47,13 @@ def headings(page) -> list[str]:
 
 
 def figure(page, title: str):
-    (found,) = [one for one in page.iter("figure") if one.findtext("figcaption").startswith(title)]
-    return found
+    (node,) = [candidate for candidate in page.iter("figure") if candidate.findtext("figcaption").startswith(title)]
+    return node
 
 
-def numbers(found) -> dict[str, list[str]]:
+def numbers(figure_node) -> dict[str, list[str]]:
     """The rows of a figure's table by their first cells."""
-    return {row[0]: row[1:] for row in table_rows(found.find(".//table"))}
+    return {row[0]: row[1:] for row in table_rows(figure_node.find(".//table"))}
 
 
 def test_a_page_says_what_became_of_every_item(database):
@@ -89,9 +90,9 @@ def test_every_chart_has_its_table_with_the_same_numbers(database):
         tips = [tip.text for tip in one.iterfind(".//svg//*/title")]
         assert tips, one.findtext("figcaption")
         for tip in tips:
-            told = re.findall(r"[-+]?[0-9][0-9,.]*", tip.rpartition(": ")[2])
-            assert told, tip
-            assert all(number in words for number in told), f"{tip} is not in {cells}"
+            tip_numbers = re.findall(r"[-+]?[0-9][0-9,.]*", tip.rpartition(": ")[2])
+            assert tip_numbers, tip
+            assert all(number in words for number in tip_numbers), f"{tip} is not in {cells}"
         assert one.find("svg").get("role") == "img"
 
 
@@ -124,9 +125,9 @@ def test_what_models_files_and_people_say_is_shown_as_text(database, text):
     jobs = [evaluation(database, [RIGHT, WRONG, FAILED, BROKEN], text, number=number) for number in range(2)]
     written, markdown = pages(database, *jobs)
     page = require_harmless(written)
-    shown = re.sub(r"\s+", " ", page.text_content())
+    page_text = re.sub(r"\s+", " ", page.text_content())
     visible = re.sub(r"\s+", " ", re.sub("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e]", "�", text)).strip()
-    assert shown.count(visible) >= 6, "in questions, answers, messages, names"
+    assert page_text.count(visible) >= 6, "in questions, answers, messages, names"
     for character in "\x1b\x07\u202e":
         assert character not in written + markdown
     rendered = parsed.fromstring(cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE))
@@ -204,16 +205,16 @@ def test_jobs_on_the_same_tasks_are_compared_and_what_one_got_right_is_shown_bes
     )
     text, markdown = pages(database, first, other, prices=Prices(1.0, 1.0))
     page = require_harmless(text)
-    found = figure(page, f"wordmath (test), accuracy: differences to {first} in points")
-    rows, heads = numbers(found), table_rows(found.find(".//table"))[0][1:]
+    node = figure(page, f"wordmath (test), accuracy: differences to {first} in points")
+    rows, heads = numbers(node), table_rows(node.find(".//table"))[0][1:]
     assert [head.split()[0] for head in heads] == [first, other]
     assert rows["difference, points"][0] == "" and rows["difference, points"][1].startswith("+33.3 [")
     assert (rows["pairs"][1], rows["fixed / broken"][1]) == ("6", "3 / 1")
     assert f"No difference between {first} and {other} is shown" in text
     assert all("McNemar" in one for one in (text, markdown))
-    shown = [one.text_content() for one in page.xpath("//article/h3/span")]
+    episodes = [one.text_content() for one in page.xpath("//article/h3/span")]
     beside = [one.text_content().strip() for one in page.xpath("//details[@class='other']/summary")]
-    assert set(shown[:1]) <= {f"{first}-1", f"{first}-2", f"{first}-4", f"{other}-0"}
+    assert set(episodes[:1]) <= {f"{first}-1", f"{first}-2", f"{first}-4", f"{other}-0"}
     assert len(beside) == 4, "of the four tasks that one got right and the other wrong"
 
 
@@ -241,7 +242,21 @@ def test_a_clock_that_was_set_back_and_a_job_named_twice(database):
         connection.execute(update(EpisodeRow).where(EpisodeRow.job == job).values(finished_at=1.0))
         connection.execute(update(JobRow).where(JobRow.id == job).values(started_at=5e9, finished_at=4e9))
     page = require_harmless(pages(database, job, job)[0])
-    assert len(page.xpath("//section[@aria-labelledby='summary-head']//tbody/tr")) == 1
+    assert len(page.xpath("//section[@aria-labelledby='summary-head']//tbody/tr/th[text()='items with a result']")) == 1
+    assert (
+        len(page.xpath("//section[@aria-labelledby='summary-head']//thead/tr/th[starts-with(text(), '" + job + "')]"))
+        == 1
+    )
+
+
+def test_many_jobs_are_the_rows_of_the_first_tables(database):
+    jobs = [evaluation(database, [RIGHT, WRONG], number=number) for number in range(6)]
+    text, markdown = pages(database, *jobs)
+    page = require_harmless(text)
+    first, *_ = page.xpath("//section[@aria-labelledby='summary-head']//table")
+    heads = [head.text_content().split("\n")[0] for head in first.xpath(".//tbody/tr/th")]
+    assert heads == jobs and "items with a result" in [head.text for head in first.xpath("./thead/tr/th")]
+    assert all(f"| {job}<br>" in markdown for job in jobs)
 
 
 @pytest.mark.parametrize(("size", "held"), [(2_000, True), (100_000, False)])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from db.engine.lease import Lease
 from db.queries.jobs import get_job
 from lumos_queue.pages.blocks import Block
 from lumos_queue.pages.limits import LEVELS
@@ -37,7 +38,7 @@ pytestmark = sqlite_only
 def read(database, job: str, **parts: Any) -> Material:
     """The data of a job whose report has these parts."""
     with database.engine.connect() as connection:
-        material = read_material(connection, [get_job(connection, job)])
+        material = read_material(connection, [get_job(connection, job)], Lease(15.0))
     (read_job,) = material.jobs
     return replace(material, jobs=[replace(read_job, report=replace(read_job.report, **parts))])
 
@@ -53,10 +54,10 @@ def lines(blocks: Iterable[Block]) -> list[str]:
 def test_tasks_with_too_few_judged_samples_are_counted(database):
     material = read(database, create_scored_job(database, [[1, 1], [1, 0], [0, 0], [1, None]]))
     for section in (details, overview):
-        shown = lines(section(material))
-        assert "figure value 95 % interval tasks too few samples judged" in shown
-        assert any(line.startswith("flip rate 33.3 % [") and line.endswith("] 3 1") for line in shown)
-        assert any(line.startswith("pass@1 62.5 % [") and line.endswith("] 4 0") for line in shown)
+        text_lines = lines(section(material))
+        assert "figure value 95 % interval tasks too few samples judged" in text_lines
+        assert any(line.startswith("flip rate 33.3 % [") and line.endswith("] 3 1") for line in text_lines)
+        assert any(line.startswith("pass@1 62.5 % [") and line.endswith("] 4 0") for line in text_lines)
 
 
 def test_a_rate_of_no_task_has_no_interval(database):
@@ -70,10 +71,10 @@ def test_trials_and_sample_sets_are_shown_if_a_mean_is_not_over_items(database):
     assert f"{label} accuracy 6" in lines(scores(read(database, job)))
     plain = Metric(0.5, (0.1, 0.9), 2)
     in_sets = Metric(0.5, (0.1, 0.9), 4, sets=SetScores([0.25, 0.75], 0.353553))
-    shown = lines(scores(read(database, job, scores=_scores(accuracy=plain, strict=in_sets))))
-    assert f"{label} strict 4 25.0 %, 75.0 % 35.4 points" in shown and f"{label} accuracy 2" not in shown
-    shown = lines(scores(read(database, job, scores=_scores(accuracy=plain, strict=plain))))
-    assert not any(line.startswith("Trials of") for line in shown)
+    text_lines = lines(scores(read(database, job, scores=_scores(accuracy=plain, strict=in_sets))))
+    assert f"{label} strict 4 25.0 %, 75.0 % 35.4 points" in text_lines and f"{label} accuracy 2" not in text_lines
+    text_lines = lines(scores(read(database, job, scores=_scores(accuracy=plain, strict=plain))))
+    assert not any(line.startswith("Trials of") for line in text_lines)
 
 
 def _scores(**metrics: Metric) -> JobScores:
@@ -88,16 +89,16 @@ def test_what_adopted_episodes_cost_is_apart_from_what_the_job_cost(database):
     (read_job,) = read(database, job).jobs
     for calls in (4, 0):
         episodes = replace(read_job.report.episodes, use=ModelUse(calls, Tokens(5, 6)))
-        shown = lines(costs(read(database, job, adopted=adoption, episodes=episodes)))
-        assert f"{job} iterative 3 of 5 abcdefgh 1,234 56,789 321" in shown
-        assert any(line.startswith("Tokens of prompts") for line in shown) == bool(calls)
+        text_lines = lines(costs(read(database, job, adopted=adoption, episodes=episodes)))
+        assert f"{job} iterative 3 of 5 abcdefgh 1,234 56,789 321" in text_lines
+        assert any(line.startswith("Tokens of prompts") for line in text_lines) == bool(calls)
     assert "adopted 3 of 5" in lines(overview(read(database, job, adopted=adoption)))
 
 
 def test_episodes_with_the_expected_number_of_calls_are_counted(database):
     job = create_scored_job(database, [[1], [0]])
-    shown = lines(costs(read(database, job, calls_as_expected=CallsCheck(2, 1))))
-    assert any(line.endswith(" 1 of 2") for line in shown) and any("expected calls" in line for line in shown)
+    text_lines = lines(costs(read(database, job, calls_as_expected=CallsCheck(2, 1))))
+    assert any(line.endswith(" 1 of 2") for line in text_lines) and any("expected calls" in line for line in text_lines)
 
 
 def test_remarks_on_figures_are_in_the_first_look(database):
@@ -116,8 +117,8 @@ def test_remarks_on_figures_are_in_the_first_look(database):
         outcomes=[],
         outcome_totals={},
     )
-    shown = lines(overview(read(database, job, conversion=conversion, scoring=scoring)))
-    assert {f"{job}: 8 of 9 rows are overlong", f"{job}: the last layer is used"} <= set(shown)
+    text_lines = lines(overview(read(database, job, conversion=conversion, scoring=scoring)))
+    assert {f"{job}: 8 of 9 rows are overlong", f"{job}: the last layer is used"} <= set(text_lines)
 
 
 WINDOW = {"fit": "a", "step": 20, "loss": 1.5, "dev_loss": 2.25, "tokens": 3000, "seconds": 2.0}
@@ -130,6 +131,6 @@ def test_losses_of_a_training_job_without_stored_steps_are_shown(
     job = train_job(database)
     windows = [TrainingPart(1, WINDOW | {"tokens_per_second": 1500.0}), TrainingPart(2, {"counts": {"rows": 7}})]
     training = TrainingFigures(windows, None, None, None, None)
-    shown = lines(section(read(database, job, training=training)))
-    assert "fit steps done loss dev loss tokens tokens/s time" in shown
-    assert "a 20 1.5000 2.2500 3,000 1,500 2.00 s" in shown
+    text_lines = lines(section(read(database, job, training=training)))
+    assert "fit steps done loss dev loss tokens tokens/s time" in text_lines
+    assert "a 20 1.5000 2.2500 3,000 1,500 2.00 s" in text_lines

@@ -183,7 +183,7 @@ def test_what_is_no_score_is_refused(database, judge, problem):
 
 
 def test_what_has_no_result_is_not_judged(database):
-    job = create_scored_job(database, [[0], [None], [0], [0]], kind="infer", owed=1)
+    job = create_scored_job(database, [[0], [None], [0], [0]], kind="infer", pending=1)
     found = score_job(database, SETTINGS, job, named(lambda episode: 1))
     assert (found.episodes, found.without) == (2, 0) and sums(database, job) == {1.0: 2}
 

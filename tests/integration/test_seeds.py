@@ -13,8 +13,8 @@ from tests.scored_jobs import create_scored_job
 def combine(database, *values: tuple[int, list, int]):
     """The score of jobs from (seed, scores of each task's samples, items that stay pending)."""
     jobs = [
-        (seed, create_scored_job(database, scores, digest=f"{number:064x}", seed=seed, owed=owed))
-        for number, (seed, scores, owed) in enumerate(values)
+        (seed, create_scored_job(database, scores, digest=f"{number:064x}", seed=seed, pending=pending))
+        for number, (seed, scores, pending) in enumerate(values)
     ]
     with database.engine.connect() as connection:
         return combine_jobs(connection, [(seed, get_job(connection, job)) for seed, job in jobs])

@@ -24,6 +24,7 @@ from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows
+from lumos_queue.util.wording import format_price
 from tests import scripted_teacher as teacher
 from tests.fake_endpoint import FakeEndpoint
 from tests.forked_commands import Forked
@@ -226,7 +227,7 @@ def test_a_budget_pauses_the_job_and_a_larger_one_lets_it_go_on(rows, tmp_path):
             row = get_job(connection, job)
             cost = cost_of_job(connection, job, 0.0, 1000.0)
         assert row.state == "paused"
-        assert row.waiting == f"{cost:.4f} of 1 USD are spent. Raise it with: lumos budget {job} USD"
+        assert row.waiting == f"{format_price(cost)} of $1.00 are spent. Raise it with: lumos budget {job} USD"
         dearest = 800 * 1000.0 / 1e6
         assert 1.0 <= cost <= 1.0 + 3 * dearest
         calls = server.count

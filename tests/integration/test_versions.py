@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import select
 
+from db.engine.lease import Lease
 from db.models import Attempt, CompletionRow, EpisodeRow
 from db.queries.jobs import get_job
 from db.queue.recount import differences, repair
@@ -41,7 +42,7 @@ def mixed(folder, url):
 def test_a_report_names_every_version_of_code_and_prompts(database, tmp_path):
     stored, job, own = mixed(tmp_path / "home", database.url)
     with stored.engine.connect() as connection:
-        material = read_material(connection, [get_job(connection, job)])
+        material = read_material(connection, [get_job(connection, job)], Lease(15.0))
     stored.close()
     report = as_json(material.jobs[0].report)
     assert report["code_versions"] == [
@@ -60,7 +61,7 @@ def test_a_report_names_every_version_of_code_and_prompts(database, tmp_path):
 def test_one_version_is_named_without_a_count(tmp_path):
     stored, job = evaluate_agent(tmp_path / "home", long_rows(2, 2), {}, {})
     with stored.engine.connect() as connection:
-        material = read_material(connection, [get_job(connection, job)], overview=True)
+        material = read_material(connection, [get_job(connection, job)], Lease(15.0), overview=True)
     stored.close()
     (line,) = [line for line in render_blocks(list(overview(material))).splitlines() if line.startswith("code")]
     assert line.split() == ["code", material.jobs[0].report.code_version]

@@ -78,7 +78,7 @@ def test_test_sets_say_whether_they_were_checked():
 
 def test_the_recipe_names_what_was_asked_for_alone():
     told = dict(summary.properties(MANIFEST))
-    assert told["mix"] == "gsm8k 70 %, svamp 30 %"
+    assert told["mix"] == "gsm8k 70.0 %, svamp 30.0 %"
     assert told["further"] == "actions run again, other results left out"
     assert told["licences"] == "MIT: gsm8k 10 rows, svamp 2 rows"
     assert "check level" not in told

@@ -9,8 +9,6 @@ from typing import Any
 import pytest
 
 import workers.rejection_counter
-from db.engine.connection import open_database
-from db.engine.migrate import upgrade
 from db.queue.sessions import list_refused_messages
 from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.settings import Settings
@@ -122,14 +120,6 @@ def test_what_passes_is_rebuilt_from_what_was_checked():
         "ignore_result": True,
     }
     assert json.loads(passed.body) == [[JOB], {}, NOTHING]
-
-
-@pytest.fixture
-def database(tmp_path):
-    opened = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
-    upgrade(opened)
-    yield opened
-    opened.close()
 
 
 def counted(database) -> dict[str, tuple[int, str]]:

@@ -107,15 +107,15 @@ def test_a_job_has_the_name_and_tags_it_was_given_and_is_found_by_them(lumos):
         (("--before", jobs(lumos)[0]["job"]), ["first try"]),
     ):
         assert [job["name"] for job in jobs(lumos, *arguments)] == names, arguments
-    found = lumos("episodes", "--where", 'tag.team=maths name="first try"', "--json").json["episodes"]
-    assert len(found) == 2 and found == lumos("episodes", "--where", "name~FIRST", "--json").json["episodes"]
+    episodes = lumos("episodes", "--where", 'tag.team=maths name="first try"', "--json").json["episodes"]
+    assert len(episodes) == 2 and episodes == lumos("episodes", "--where", "name~FIRST", "--json").json["episodes"]
     assert lumos("jobs", "--limit", "1", "--where", "kind=convert").err.startswith(
         "older jobs: lumos jobs --where kind=convert --before "
     )
 
 
 @pytest.mark.parametrize(
-    ("command", "where", "said"),
+    ("command", "where", "message"),
     [
         (
             "jobs",
@@ -148,11 +148,11 @@ def test_a_job_has_the_name_and_tags_it_was_given_and_is_found_by_them(lumos):
         ("rollouts --agent starter", "benchmark=wordmoth", "No benchmark called 'wordmoth'. Did you mean 'wordmath'?"),
     ],
 )
-def test_an_unknown_name_in_a_filter_is_one_line_with_the_nearest(lumos, command, where, said):
+def test_an_unknown_name_in_a_filter_is_one_line_with_the_nearest(lumos, command, where, message):
     assert lumos(*CONVERT, "--tag", "team=maths").code == 0
     refused = lumos(*command.split(), "--where", where)
     assert (refused.code, refused.out, refused.err.count("\n")) == (2, "", 1)
-    assert refused.err.startswith(f"lumos: {said}")
+    assert refused.err.startswith(f"lumos: {message}")
 
 
 def test_a_benchmark_that_only_a_stored_job_knows_can_be_asked_for(lumos, tmp_path):
@@ -166,10 +166,10 @@ def test_a_benchmark_that_only_a_stored_job_knows_can_be_asked_for(lumos, tmp_pa
 
 def test_reports_are_of_named_jobs_or_of_those_that_fit(lumos):
     first, second = (lumos(*CONVERT, "--again", "--tag", f"run={number}").json["job"] for number in (1, 2))
-    found = lumos("report", "--where", 'tag.run~""', "--json").json["reports"]
-    assert [one["job"] for one in found] == [first, second]
+    reports = lumos("report", "--where", 'tag.run~""', "--json").json["reports"]
+    assert [report["job"] for report in reports] == [first, second]
     assert lumos("report", "--where", "tag.run=2", "--json").json["job"] == second
-    assert [one["job"] for one in lumos("watch", "--where", "tag.run=2", "--json").json["jobs"]] == [second]
+    assert [job["job"] for job in lumos("watch", "--where", "tag.run=2", "--json").json["jobs"]] == [second]
     assert "not both" in lumos("report", first, "--where", "tag.run=2").err
     assert "No job is chosen" in lumos("report").err
 
@@ -191,12 +191,12 @@ def test_what_a_job_is_called_can_be_changed(lumos):
     assert lumos("tag", job, "--name", "", "--json").json["name"] == ""
     refused = lumos("tag", job, "--remove", "nope")
     assert refused.code == 2 and refused.err.count("\n") == 1 and "It has: x, z" in refused.err
-    shown = lumos("job", job, "--json").json
-    assert (shown["name"], shown["tags"], shown["real_state"]) == ("", {"x": "3", "z": ""}, "done")
+    description = lumos("job", job, "--json").json
+    assert (description["name"], description["tags"], description["real_state"]) == ("", {"x": "3", "z": ""}, "done")
 
 
 @pytest.mark.parametrize(
-    ("given", "name"),
+    ("text", "name"),
     [
         ("  two \n lines\tand\r more ", "two lines and more"),
         ("\x1b[31mred\x1b[0m", "�[31mred�[0m"),
@@ -208,12 +208,12 @@ def test_what_a_job_is_called_can_be_changed(lumos):
         ("", ""),
     ],
 )
-def test_a_name_is_one_line_that_can_be_stored_and_shown(given, name):
-    assert read_name(given) == name
+def test_a_name_is_one_line_that_can_be_stored_and_shown(text, name):
+    assert read_name(text) == name
 
 
 @pytest.mark.parametrize(
-    ("name", "tags", "told"),
+    ("name", "tags", "message"),
     [
         ("x" * 10_240, [], "10,240 characters: give at most 200"),
         ("", ["novalue"], "'novalue' is not a tag"),
@@ -226,8 +226,8 @@ def test_a_name_is_one_line_that_can_be_stored_and_shown(given, name):
         ("", [f"k{number}=1" for number in range(51)], "at most 50"),
     ],
 )
-def test_what_cannot_be_a_name_or_a_tag_is_refused_in_one_line(name, tags, told):
-    with pytest.raises(SpecError, match=told.replace("[", r"\[")) as error:
+def test_what_cannot_be_a_name_or_a_tag_is_refused_in_one_line(name, tags, message):
+    with pytest.raises(SpecError, match=message.replace("[", r"\[")) as error:
         read_name_and_tags(name, tags)
     assert "\n" not in str(error.value) and str(error.value).isprintable()
 

@@ -37,8 +37,8 @@ def test_an_outage_is_told_of_at_once_every_minute_and_when_it_is_over(clock):
     assert watched(clock, looks) == [
         (2, "waits: host answered 503"),
         (62, "still waits after 60 s: host answered 503"),
-        (122, "still waits after 120 s: host answered 503"),
-        (130, "continues after 128 s"),
+        (122, "still waits after 2 min: host answered 503"),
+        (130, "continues after 2 min"),
     ]
 
 

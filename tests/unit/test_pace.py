@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lumos_queue.live.pace import MIN_SECONDS, Pace, format_seconds
+from lumos_queue.live.pace import MIN_SECONDS, Pace
 
 
 class Clock:
@@ -59,20 +59,3 @@ def test_items_that_are_owed_again_and_a_clock_that_stands_still_make_no_nonsens
     clock.seconds -= 50  # no monotonic clock does so
     observe(pace, clock, 10, 11)
     assert pace.items_per_second >= 0 and (pace.seconds_left(5) or 0) >= 0
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"),
-    [
-        (-5.0, "0 s"),
-        (0.4, "0 s"),
-        (99.0, "99 s"),
-        (100.0, "2 min"),
-        (7200.0, "2.0 h"),
-        (86400.0 * 3, "3 days"),
-        (1e12, "more than 1,000 days"),
-        (float("inf"), "more than 1,000 days"),
-    ],
-)
-def test_a_duration_is_told_as_exactly_as_anybody_wants(seconds, words):
-    assert format_seconds(seconds) == words

@@ -44,4 +44,4 @@ def test_a_job_that_no_live_session_can_run_says_what_to_start(sessions, pool, l
 
 def test_gpus_are_told_with_their_memory():
     texts = [describe_gpus(each) for each in (NOT_ASKED, OTHER, WITHOUT, WITH, session("gpu", 1, 24_000))]
-    assert texts == ["not asked", "", "none", "2, at least 81,559 MiB each", "1, 24,000 MiB"]
+    assert texts == ["not asked", "", "none", "2, at least 85.5 GB each", "1, 25.2 GB"]

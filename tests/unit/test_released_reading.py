@@ -251,7 +251,7 @@ def test_a_line_that_never_ends_is_not_read_whole(tmp_path, monkeypatch):
     (tmp_path / "p").write_bytes(b'{"x": "' + b"a" * (3 << 20) + b'"}\n' + json.dumps(good_row()).encode())
     ground = write(tmp_path / "g", [json.dumps(good_row("ground"))])
     with open_join(tmp_path / "p", ground) as joining:
-        assert [(bad.row, bad.problem) for _, bad in joining.summary.bad] == [(1, "is longer than 1 MiB")]
+        assert [(bad.row, bad.problem) for _, bad in joining.summary.bad] == [(1, "is longer than 1.0 MB")]
         assert joining.summary.pairs == 1
         assert len(list(read_joined_annotations(joining, "made-up"))) == 1
 

@@ -30,7 +30,7 @@ def test_the_command_says_where_the_files_are_and_how_long(lumos, job, tmp_path)
     ran = lumos("report", job, "--html", "a.html", "--md", "a.md", "--price-prompt", "1")
     assert ran.code == 0
     sizes = {name: os.path.getsize(tmp_path / name) for name in ("a.html", "a.md")}
-    assert ran.lines == [f"a.html: {sizes['a.html']:,} bytes", f"a.md: {sizes['a.md']:,} bytes"]
+    assert ran.lines == [f"{name}: {size / 1000:.1f} kB" for name, size in sizes.items()]
     page = require_harmless((tmp_path / "a.html").read_text())
     assert len(page.xpath("//article")) == 3
     assert "USD per million tokens: 1 in, 0 out" in page.text_content()

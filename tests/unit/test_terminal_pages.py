@@ -47,9 +47,9 @@ def show(blocks: Sequence[Block], width: int) -> str:
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("table", [WIDE, JOBS])
 def test_no_line_is_wider_than_the_terminal_and_no_word_is_cut(table, width):
-    shown = show([table, Text(QUESTION * 3)], width)
-    assert max(map(cell_len, shown.splitlines())) <= width
-    words = shown.split()
+    screen = show([table, Text(QUESTION * 3)], width)
+    assert max(map(cell_len, screen.splitlines())) <= width
+    words = screen.split()
     for text in (table.title, table.note, *table.heads, *(cell for row in table.rows for cell in row)):
         assert set(text.split()) <= set(words), text
 
@@ -83,8 +83,8 @@ def test_an_empty_value_of_a_folded_column_has_no_line():
 @pytest.mark.parametrize("width", WIDTHS)
 def test_columns_of_rank_zero_stay_beside_each_other(width):
     steps = [["", QUESTION, QUESTION.upper()], [">", "stop", "go on"]]
-    shown = show([Table("", ["", "first", "second"], steps, texts=frozenset({0, 1, 2}), ranks=(0, 0, 0))], width)
-    lines = shown.splitlines()
+    screen = show([Table("", ["", "first", "second"], steps, texts=frozenset({0, 1, 2}), ranks=(0, 0, 0))], width)
+    lines = screen.splitlines()
     assert max(map(cell_len, lines)) <= width and lines[0].split() == ["first", "second"]
     assert lines[2].split()[0] == "How" and " HOW " in lines[2]
     assert lines[-1].split() == [">", "stop", "go", "on"]
@@ -92,10 +92,10 @@ def test_columns_of_rank_zero_stay_beside_each_other(width):
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_alike_columns_are_divided_into_tables_that_repeat_the_labels(width):
-    shown = show([JOBS], width)
-    parts = shown.split("\n\n")
+    screen = show([JOBS], width)
+    parts = screen.split("\n\n")
     assert len(parts) == {60: 6, 80: 3, 120: 2, 200: 1}[width]
-    assert shown.count("Six jobs") == shown.count("The note.") == 1
+    assert screen.count("Six jobs") == screen.count("The note.") == 1
     for number in range(6):
         (part,) = [part for part in parts if f"job{number}" in part.split()]
         assert f"{number}1.5 % [40.0, 60.0]" in part and f"{number}2.0 %" in part
@@ -128,25 +128,25 @@ HOSTILE = (
 @pytest.mark.parametrize("width", WIDTHS)
 def test_what_a_model_wrote_is_neither_markup_nor_a_command_of_the_terminal(width):
     table = Table(HOSTILE, ["", HOSTILE], [[HOSTILE, HOSTILE], ["x", "1"]], HOSTILE, texts=frozenset({0, 1}))
-    shown = show([Text(HOSTILE, warns=True), table, Text(f"lumos report {HOSTILE}")], width)
-    assert not set("\x1b\x07\u202e\u2028") & set(shown)
-    assert shown.count("[red]bold[/]") >= 7 and shown.count("gpj.exe") == shown.count("[red]bold[/]")
-    assert shown.count("\\") == shown.count("[red]bold[/]") * 100
-    widths = [cell_len(line) for line in shown.splitlines() if not line.startswith("lumos report")]
+    screen = show([Text(HOSTILE, warns=True), table, Text(f"lumos report {HOSTILE}")], width)
+    assert not set("\x1b\x07\u202e\u2028") & set(screen)
+    assert screen.count("[red]bold[/]") >= 7 and screen.count("gpj.exe") == screen.count("[red]bold[/]")
+    assert screen.count("\\") == screen.count("[red]bold[/]") * 100
+    widths = [cell_len(line) for line in screen.splitlines() if not line.startswith("lumos report")]
     assert max(widths) <= width
 
 
 def test_a_row_of_replaced_characters_is_as_wide_as_what_is_printed():
-    shown = show([Table("", ["", "n"], [["\x1b\x1b\x1babc", "1"], ["x", "2"]])], 60)
-    assert "\N{REPLACEMENT CHARACTER}" * 3 + "abc" in shown
+    screen = show([Table("", ["", "n"], [["\x1b\x1b\x1babc", "1"], ["x", "2"]])], 60)
+    assert "\N{REPLACEMENT CHARACTER}" * 3 + "abc" in screen
 
 
 @pytest.mark.parametrize("text", ["x" * 100_000, "\\" * 100_000, "[" * 100_000, "word " * 20_000])
 def test_long_texts_are_whole(text):
     table = Table("", ["", "z"], [["a", text]], texts=frozenset({0, 1}))
-    shown = show([table, Text(text)], 80)
-    assert shown.count(text[0]) == 2 * text.count(text[0])
-    assert max(map(len, shown.splitlines())) <= 80
+    screen = show([table, Text(text)], 80)
+    assert screen.count(text[0]) == 2 * text.count(text[0])
+    assert max(map(len, screen.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -223,8 +223,8 @@ def test_two_jobs_stand_beside_each_other_although_a_row_has_long_texts():
         ["score", "50.0 % [40.0, 60.0]", "51.0 % [41.0, 61.0]"],
         ["rows", *["verified, the first 2 of 1,000 (generated)"] * 2],
     ]
-    shown = show([Table("Jobs", ["", "first", "second"], rows, parallel=True)], 80)
-    assert "\n\n" not in shown and "50.0 % [40.0, 60.0]" in shown and "51.0 % [41.0, 61.0]" in shown
+    screen = show([Table("Jobs", ["", "first", "second"], rows, parallel=True)], 80)
+    assert "\n\n" not in screen and "50.0 % [40.0, 60.0]" in screen and "51.0 % [41.0, 61.0]" in screen
 
 
 def test_texts_are_wrapped_before_figures():

@@ -122,8 +122,8 @@ def test_a_process_has_one_context_with_the_settings_of_its_environment(settings
     ("memories", "line"),
     [
         ([], "torch finds no GPU: jobs of the pool gpu are left to other workers"),
-        ([16_000], "torch finds 1 GPU; the smallest has 16000 MiB"),
-        ([24_000, 16_000], "torch finds 2 GPUs; the smallest has 16000 MiB"),
+        ([16_000], "torch finds 1 GPU; the smallest has 16.8 GB"),
+        ([24_000, 16_000], "torch finds 2 GPUs; the smallest has 16.8 GB"),
     ],
 )
 def test_the_gpus_of_a_process_are_a_line_of_its_log(tmp_path, monkeypatch, caplog, memories, line):

@@ -15,8 +15,6 @@ from flower.views.tasks import TasksView, TaskView
 from tornado.routing import URLSpec
 
 import workers.flower_tasks
-from db.engine.connection import open_database
-from db.engine.migrate import upgrade
 from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.settings import Settings
 from tests.claims import new_job
@@ -85,14 +83,6 @@ def test_texts_of_users_are_shortened_to_a_harmless_line():
     assert describe_job(job_row(name="n" * 100)) == f"wordmath iterative {name}"
     assert len(describe_models({"teacher": "t" * 1000})) == MAX_MODELS
     assert len(describe_job(job_row(benchmark="b" * 1000))) == MAX_TEXT
-
-
-@pytest.fixture
-def database(tmp_path):
-    opened = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
-    upgrade(opened)
-    yield opened
-    opened.close()
 
 
 def show(words: JobWords, **fields: Any) -> Any:

@@ -9,9 +9,8 @@ import pytest
 from sqlalchemy import select, update
 
 import workers.session
-from db.engine.connection import now, open_database
+from db.engine.connection import now
 from db.engine.lease import HUNG_LEASES
-from db.engine.migrate import upgrade
 from db.kinds.pools import Gpus
 from db.models import EndpointCap, EndpointShare, Heartbeat, Item, WorkerSessionRow
 from db.queries.jobs import get_job
@@ -34,14 +33,6 @@ QUIET = Settings(heartbeat_seconds=3600.0, fence_seconds=7200.0, lease_seconds=9
 QUICK = Settings(heartbeat_seconds=0.01, fence_seconds=100.0, lease_seconds=200.0)
 URL, OTHER_URL = "tgi://a:1", "tgi://b:1"
 AWAY = DatabaseUnavailable("away")
-
-
-@pytest.fixture
-def database(tmp_path):
-    database = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
-    upgrade(database)
-    yield database
-    database.close()
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import pytest
 from sqlalchemy import insert, select, text, update
 
 import workers.writer
-from db.engine.connection import now, open_database
-from db.engine.migrate import upgrade
+from db.engine.connection import now
 from db.models import Approval, EpisodeRow, Item, JobRow
 from db.queue.claims import ClaimRequest
 from db.queue.commit import commit
@@ -46,14 +45,6 @@ from workers.slice import REFUSED_SECONDS, UNDECIDED_SECONDS
 from workers.stop_signal import StopSignal
 
 URL = "tgi://a:1"
-
-
-@pytest.fixture
-def database(tmp_path):
-    database = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
-    upgrade(database)
-    yield database
-    database.close()
 
 
 def read_job(database, job: str) -> tuple[str, str]:

@@ -13,8 +13,6 @@ import pytest
 from sqlalchemy import select, text
 
 import workers.writer
-from db.engine.connection import open_database
-from db.engine.migrate import upgrade
 from db.engine.rows.steps import NewAttempt
 from db.models import Attempt, EpisodeRow, Item
 from db.queries.jobs import get_job
@@ -30,14 +28,6 @@ from workers.writer import MAX_CLAIMS, MAX_WAIT, MIN_WAIT, CommitRefused, Commit
 
 QUIET = Settings(heartbeat_seconds=3600.0, fence_seconds=7200.0, lease_seconds=9000.0)
 AWAY = DatabaseUnavailable("away")
-
-
-@pytest.fixture
-def database(tmp_path):
-    database = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
-    upgrade(database)
-    yield database
-    database.close()
 
 
 @pytest.fixture

@@ -83,7 +83,7 @@ def test_every_route_as_each_role_and_without_a_login(many, database):
 
 
 def test_a_post_without_its_sessions_token_or_with_that_of_another_is_refused(many, database):
-    job = create_scored_job(database, [[1], [0]], owed=1)
+    job = create_scored_job(database, [[1], [0]], pending=1)
     otto, other = many.client("otto"), many.client("otto")
     for token in ("", "x", other.token(), "é"):
         answer = otto.post(f"/jobs/{job}/state", data={"token": token, "deed": "pause"})
@@ -190,7 +190,7 @@ def start(*arguments, home, **environment):
 def test_the_command_prints_an_address_that_lets_in_and_ends_by_term_with_pages_that_follow_a_job(tmp_path):
     database = open_database(Settings(home=tmp_path).database)
     upgrade(database)
-    job = create_scored_job(database, [[1], [0]], owed=1)
+    job = create_scored_job(database, [[1], [0]], pending=1)
     database.close()
     process = start("--as", "eve", home=tmp_path)
     killer = threading.Timer(90, process.kill)

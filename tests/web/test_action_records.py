@@ -45,7 +45,7 @@ class Store:
 def store(database, tmp_path) -> Iterator[Store]:
     opened, converted = convert_rows(tmp_path, 1, url=database.url)
     opened.close()
-    job = create_scored_job(database, [[1], [0], [1], [None]], owed=1)
+    job = create_scored_job(database, [[1], [0], [1], [None]], pending=1)
     with database.engine.connect() as connection:
         episode = connection.execute(select(EpisodeRow.id).where(EpisodeRow.job == job)).scalars().first()
     assert episode is not None

@@ -59,7 +59,7 @@ def test_the_trajectories_of_a_task_stand_side_by_side(explorer, database):
 def test_jobs_that_cannot_be_compared_say_why_in_one_line(explorer, database, jobs):
     client, (first, other) = explorer.client(), jobs
     alone = create_scored_job(database, [[1]], digest="cd" * 32, kind="convert")
-    half = create_scored_job(database, [[0]] * 10, owed=3)
+    half = create_scored_job(database, [[0]] * 10, pending=3)
     for named, said in (
         (first, "Name two jobs or more"),
         ("", "Name two jobs or more"),

@@ -138,7 +138,7 @@ def test_fifty_addresses_lock_out_nobody(database):
 
 
 def test_a_person_has_a_bound_with_live_pages_and_others_have_their_own(database):
-    job = create_scored_job(database, [[1]], owed=1)
+    job = create_scored_job(database, [[1]], pending=1)
     with serve(database, of_person=3, answers_of_person=1) as client:
         rita, bob = client.explorer.client("rita"), client.explorer.client("bob")
         wait_until(lambda: not client.explorer.site.connections.count_person("bob"), "logins count for nobody")

@@ -90,7 +90,7 @@ def names(explorer) -> dict[str, str]:
     database = explorer.site.database
     first = evaluation(database, [WRONG, WRONG, FAILED, RIGHT], TEXT, number=1, same_tasks=True)
     second = evaluation(database, [RIGHT, WRONG, RIGHT, WRONG], TEXT, number=2, same_tasks=True)
-    unfinished = create_scored_job(database, [[1], [0], [None], [1]], owed=2, name=TITLE, tags={"team": "maths"})
+    unfinished = create_scored_job(database, [[1], [0], [None], [1]], pending=2, name=TITLE, tags={"team": "maths"})
     claim(database, holder(database, unfinished), 1)
     _label(database, first)
     set_cap(database, "tgi://one:1", 3)

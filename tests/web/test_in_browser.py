@@ -28,7 +28,7 @@ from tests.web.conversions import convert_rows
 
 
 def test_an_open_page_follows_the_job_until_it_ends(served, database, page):
-    job = create_scored_job(database, [[1], [0]], owed=1)
+    job = create_scored_job(database, [[1], [0]], pending=1)
     page.goto(served.login_url)
     page.goto(f"{served.url}/jobs/{job}")
     live = page.locator("#live")  # the report below says the same
@@ -42,7 +42,7 @@ def test_an_open_page_follows_the_job_until_it_ends(served, database, page):
 
 
 def test_an_open_page_says_why_items_fail_and_when_they_are_tried_again(served, database, page):
-    job = create_scored_job(database, [[1], [0], [1]], owed=2)
+    job = create_scored_job(database, [[1], [0], [1]], pending=2)
     page.goto(served.login_url)
     page.goto(f"{served.url}/jobs/{job}")
     live = page.locator("#live")
@@ -58,7 +58,7 @@ def test_pages_say_that_the_database_is_gone_and_follow_again(postgres_url, chro
     page.set_default_timeout(60_000)
     address = make_url(postgres_url)
     direct = open_database(postgres_url)
-    job = create_scored_job(direct, [[1], [0], [1]], owed=1)
+    job = create_scored_job(direct, [[1], [0], [1]], pending=1)
     socket = str(Path(str(address.query["host"])) / ".s.PGSQL.5432")
     with TcpProxy(socket) as proxy:
         through = address.set(host="127.0.0.1", port=proxy.port, query={})

@@ -43,7 +43,7 @@ def test_a_job_is_found_by_the_beginning_of_its_id_and_none_by_another(explorer,
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_an_operator_pauses_goes_on_and_cancels_and_it_is_noted(explorer, database):
-    job = create_scored_job(database, [[1], [0]], owed=1)
+    job = create_scored_job(database, [[1], [0]], pending=1)
     client = explorer.client()
     for deed, left in (("pause", "paused"), ("resume", "queued"), ("cancel", "cancelled")):
         answer = client.submit(f"/jobs/{job}/state", {"deed": deed})
@@ -78,7 +78,7 @@ def test_the_report_is_a_part_of_the_page_and_a_page_of_its_own(explorer, job):
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
 def test_the_list_and_the_page_of_a_job_say_why_its_items_fail(explorer, database):
-    job = create_scored_job(database, [[1], [0], [1]], owed=2)
+    job = create_scored_job(database, [[1], [0], [1]], pending=2)
     who = holder(database, job)
     fail(database, who, claim(database, who, 2), f"the quota is used up {HOSTILE}")
     client = explorer.client()

@@ -24,7 +24,7 @@ BOUND = 60  #: seconds for an event
 
 @pytest.fixture
 def job(database) -> str:
-    return create_scored_job(database, [[1], [0]], owed=1)
+    return create_scored_job(database, [[1], [0]], pending=1)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_a_person_with_all_places_takes_none_of_another_person(live, job):
 
 @pytest.mark.parametrize("error", [ValueError("damaged"), KeyError("spec"), RecursionError()])
 def test_a_job_that_cannot_be_read_ends_its_page_and_no_other_page(live, job, database, monkeypatch, error):
-    damaged_job = create_scored_job(database, [[1]], owed=1, digest="cd" * 32)
+    damaged_job = create_scored_job(database, [[1]], pending=1, digest="cd" * 32)
     read_job = WatchedJobs._read_job
 
     def read(watch: WatchedJobs, connection: Any, watched_job: WatchedJob, moment: float) -> None:

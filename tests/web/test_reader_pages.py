@@ -125,7 +125,7 @@ def database_episode(database: Any, job: str) -> int:
 
 
 def test_a_report_of_an_open_job_has_its_age(explorer, database, monkeypatch):
-    job = create_scored_job(database, [[1], [0]], owed=1)
+    job = create_scored_job(database, [[1], [0]], pending=1)
     client = explorer.client()
     monkeypatch.setattr(explorer.site.results, "_clock", lambda: 1_000.0)
     paths = {"report": f"/jobs/{job}/report", "facets": f"/episodes/facets?job={job}", "all": "/episodes/facets"}

@@ -93,7 +93,7 @@ def test_a_client_cannot_lock_out_the_address_that_it_states(entrance):
 
 
 def test_events_of_a_live_page_arrive_while_it_is_open(entrance, database):
-    job = create_scored_job(database, [[1], [0]], owed=1)
+    job = create_scored_job(database, [[1], [0]], pending=1)
     with entrance.connect("127.0.0.60") as client:
         assert log_in(client, "otto") == 303
         with client.stream("GET", f"/jobs/{job}/live") as answer:
@@ -139,7 +139,7 @@ def test_a_body_reaches_the_explorer_in_parts_and_ends_when_the_client_leaves(en
 
 
 def test_a_live_page_ends_in_the_explorer_when_the_client_leaves(entrance, database):
-    job = create_scored_job(database, [[1], [0]], owed=1)
+    job = create_scored_job(database, [[1], [0]], pending=1)
     with entrance.connect("127.0.0.100") as client:
         assert log_in(client, "otto") == 303
         with client.stream("GET", f"/jobs/{job}/live") as answer:

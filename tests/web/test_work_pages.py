@@ -27,7 +27,7 @@ HOSTILE = "<script>document.title='run'</script>\u202e"
 @pytest.fixture
 def job(database) -> str:
     """Open, with one item that nobody has claimed."""
-    return create_scored_job(database, [[1], [0]], owed=1)
+    return create_scored_job(database, [[1], [0]], pending=1)
 
 
 def caps(database) -> dict[str, int]:
@@ -47,7 +47,7 @@ def test_workers_are_shown_with_what_they_hold_and_whether_they_are_silent(explo
     start_session(database, "1", ("gpu",), Gpus(2, 81_559))
     text = client.get("/workers").text
     assert f'href="/jobs/{job}"' in text and text.count(">silent<") == 1
-    assert ">cpu, llm, gpu</td>" in text and ">gpu</td>" in text and ">2, at least 81,559 MiB each</td>" in text
+    assert ">cpu, llm, gpu</td>" in text and ">gpu</td>" in text and ">2, at least 85.5 GB each</td>" in text
     assert "&lt;b&gt;code" in text and "<script>document" not in text and "\u202e" not in text
     part = client.get("/workers", headers={"hx-request": "true"}).text
     assert "<html" not in part and f'href="/jobs/{job}"' in part
@@ -58,7 +58,9 @@ def test_without_workers_the_page_says_how_to_start_one(explorer, database):
 
 
 def test_a_worker_that_holds_many_jobs_names_some(explorer, database):
-    jobs = [create_scored_job(database, [[1], [0]], owed=1, digest=f"{number:064x}") for number in range(MAX_JOBS + 2)]
+    jobs = [
+        create_scored_job(database, [[1], [0]], pending=1, digest=f"{number:064x}") for number in range(MAX_JOBS + 2)
+    ]
     who = holder(database, jobs[0])
     for one in jobs:
         mine = holder(database, one)

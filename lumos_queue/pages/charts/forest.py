@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element, SubElement
 
 from lumos_queue.pages.charts.scale import is_finite, round_up
 from lumos_queue.pages.charts.svg import ROW, add_axis, add_bar, add_row, add_tip, new_chart, percent, write
+from lumos_queue.util.wording import format_tick
 
 TOPS = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)  #: possible ends of the axis of shares
 
@@ -71,7 +72,7 @@ def _add_estimate(track: Element, row: Estimate, axis_start: float, axis_end: fl
 
 def _format_tick(tick: float, unit: str) -> str:
     if unit == "%":
-        return f"{100 * tick:.0f} %" if round(100 * tick, 9).is_integer() else f"{100 * tick:.1f} %"
+        return format_tick(tick)
     if unit == "points":
         return f"{100 * tick:+.0f}" if tick else "0"
     return f"{tick:g}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.scoring.sampling import AuditKind
-from lumos_queue.util.wording import format_interval, format_share
+from lumos_queue.util.wording import format_interval, format_kappa, format_share
 
 _COUNTS = ("population", "drawn", "right", "wrong", "unsure", "disputed", "unlabelled")
 
@@ -110,5 +110,4 @@ def _share(report: Mapping[str, Any], key: str, subject: str, excluded_labels: t
 def _format_kappa(agreement: Mapping[str, Any]) -> str:
     if agreement["kappa"] is None:
         return "kappa is not defined"
-    low, high = agreement["kappa_ci95"]
-    return f"kappa {agreement['kappa']:.3f} [{low:.3f}, {high:.3f}]"
+    return f"kappa {format_kappa(agreement['kappa'], agreement['kappa_ci95'])}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.reports.board import Board, BoardCell, BoardColumn
-from lumos_queue.util.wording import MISSING, format_interval, format_share, plain, plural
+from lumos_queue.util.wording import MISSING, format_interval, format_range, format_share, plain, plural
 
 HOW = (
     "A score is the mean over all n items, with its 95 % interval. A cell of several jobs is the mean of all their "
@@ -35,8 +35,7 @@ def _format_cell(cell: BoardCell | None) -> str:
     if cell is None:
         return MISSING
     if cell.bounds is not None:
-        low, high = (f"{100 * bound:.1f}" for bound in cell.bounds)
-        score = f"incomplete: {low} to {high} %"
+        score = f"incomplete: {format_range(*cell.bounds)}"
     else:
         score = f"{format_share(cell.value)} {format_interval(*cell.ci95)}"
     lines = [score, f"n {cell.n:,}, {', '.join(cell.jobs)}"]

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from db.engine.connection import Connection
-from db.kinds.job_kinds import JobKind
-from lumos_queue.errors import SpecError
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.charts.scale import round_up
 from lumos_queue.pages.limits import shorten, truncate
-from lumos_queue.pages.material import Material
 from lumos_queue.pages.sections.fields import differences_by_field
-from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.reports.comparison_values import ComparedJob, JobsComparison, PairComparison, PairFigures
 from lumos_queue.reports.differences import describe_differences
 from lumos_queue.util.wording import (
     format_difference,
+    format_distance,
     format_points,
     format_price,
     format_probability,
@@ -28,24 +24,9 @@ from lumos_queue.util.wording import (
     state_probability,
 )
 
-MAX_LISTED = 20  #: limit of the fixed, and of the broken, tasks of a comparison
 MAX_QUESTION = 200  #: characters of a listed task's question
 MAX_TOLD = 12  #: limit of the comparisons that have a sentence
 MAX_DIFFERENCES, MAX_HEAD = 5, 24  #: lines about differences in the head of a job's column, and characters of a line
-
-
-def read_comparisons(connection: Connection, material: Material, by: Sequence[str] = ()) -> list[JobsComparison | str]:
-    """Compare the evaluations of each group with its first. For a group that cannot be compared, the text says why."""
-    prices = material.prices
-    options = Options(max_pairs=MAX_LISTED, prices=(prices.prompt, prices.completion) if prices else None, by=by)
-    comparisons: list[JobsComparison | str] = []
-    for (kind, _, _), jobs in material.groups():
-        if kind == JobKind.EVALUATE and len(jobs) > 1:
-            try:
-                comparisons.append(compare_jobs(connection, [job.row for job in jobs], options))
-            except SpecError as error:
-                comparisons.append(str(error))
-    return comparisons
 
 
 def comparison(
@@ -53,14 +34,14 @@ def comparison(
 ) -> Iterator[Block]:
     """Yield the blocks of the section.
 
-    `comparisons` come from `read_comparisons`. At most `max_tasks` fixed, and broken, tasks of a pair of jobs are
+    `comparisons` are those of the material. At most `max_tasks` fixed, and broken, tasks of a pair of jobs are
     listed; their questions are cut to `max_text` characters.
     """
     for number, compared in enumerate(comparisons):
         if isinstance(compared, str):
             yield Text(compared, warns=True)
             continue
-        yield from (Text(_conclude(pair, compared.metric)) for pair in compared.comparisons[:MAX_TOLD])
+        yield from (Text(conclude(pair, compared.metric)) for pair in compared.comparisons[:MAX_TOLD])
         yield from (Text(note, warns=True) for note in compared.notes)
         yield _plot(f"comparison-{number}", compared)
         for index, pair in enumerate(compared.comparisons):
@@ -71,7 +52,7 @@ def comparison(
                     yield _changed_tasks(pair, is_fixed, max_tasks, max_text)
 
 
-def _conclude(pair: PairComparison, metric: str) -> str:
+def conclude(pair: PairComparison, metric: str) -> str:
     """Return a sentence on whether the second job is better, worse, or not shown to differ."""
     figures = pair.figures
     low, high = (format_points(value) for value in figures.ci95)
@@ -79,7 +60,7 @@ def _conclude(pair: PairComparison, metric: str) -> str:
     how = f"({state_probability(pair.p_holm)}{correction}; {figures.test}; interval: {figures.interval})"
     if pair.p_holm < 0.05:
         direction = "better" if figures.difference > 0 else "worse"
-        distance = f"{abs(100 * figures.difference):.1f} points of {plain(metric)}"
+        distance = f"{format_distance(figures.difference)} of {plain(metric)}"
         return f"{pair.b} is {direction} than {pair.a} by {distance} [{low}, {high}] {how}."
     conclusion = f"No difference between {pair.a} and {pair.b} is shown: it may be {low} to {high} points {how}."
     return conclusion + explain_no_difference(figures)

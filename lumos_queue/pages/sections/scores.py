@@ -16,7 +16,14 @@ from lumos_queue.reports.score_values import Mean, Metric, MissingOverall, Overa
 from lumos_queue.reports.task_choice import remark_on_choice
 from lumos_queue.reports.tool_rules import label_metric
 from lumos_queue.row_origins.origins import STATED_REMARK, RowState
-from lumos_queue.util.wording import format_interval, format_metric, format_share, format_whole_metric, plain
+from lumos_queue.util.wording import (
+    format_distance,
+    format_interval,
+    format_metric,
+    format_share,
+    format_whole_metric,
+    plain,
+)
 
 if TYPE_CHECKING:
     from lumos_queue.papers.published_figures import PublishedFigure
@@ -152,7 +159,7 @@ def _trials(title: str, jobs: Sequence[JobMaterial]) -> Iterator[Table]:
 def _format_sets(sets: SetScores | None) -> list[str]:
     if sets is None:
         return ["", ""]
-    spread = "" if sets.spread is None else f"{100 * sets.spread:.1f} points"
+    spread = "" if sets.spread is None else format_distance(sets.spread)
     return [", ".join(map(format_share, sets.means)), spread]
 
 

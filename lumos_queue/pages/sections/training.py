@@ -11,7 +11,7 @@ from lumos_queue.pages.charts.lines import Point, draw_curve
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.reports.training import FitFigures, TrainingPart
-from lumos_queue.util.wording import format_rate, format_seconds, plain
+from lumos_queue.util.wording import format_bytes, format_rate, format_seconds, plain
 
 MAX_POINTS = 60  #: points of a curve; each is the mean of the same number of steps
 
@@ -43,14 +43,14 @@ def fits_and_models(material: Material, limits: PageLimits) -> Iterator[Block]:
                 break
             yield curve
         if models := training.models:
-            rows = [[model.name, model.kind, f"{model.bytes:,}", model.digest, model.path] for model in models]
-            heads = ["model", "kind", "bytes", "digest", "folder"]
+            rows = [[model.name, model.kind, format_bytes(model.bytes), model.digest, model.path] for model in models]
+            heads = ["model", "kind", "size", "digest", "folder"]
             yield Table(f"Models that {job.label} wrote", heads, rows[: limits.rows], texts=frozenset({0, 1, 3, 4}))
 
 
 def tabulate_fits(job: JobMaterial, fits: Sequence[FitFigures]) -> Table:
     """Return a table of a training job's fits: steps, tokens and losses."""
-    heads = ["fit", "steps", "tokens", "first loss", "last loss", "dev loss", "peak memory, MB"]
+    heads = ["fit", "steps", "tokens", "first loss", "last loss", "dev loss", "peak memory"]
     return Table(f"Fits of {job.label}", heads, [_fit(fit) for fit in fits])
 
 
@@ -75,7 +75,8 @@ def tabulate_windows(job: JobMaterial, windows: Sequence[TrainingPart]) -> Itera
 
 def _fit(fit: FitFigures) -> list[str]:
     cells = ["" if loss is None else f"{loss:.4f}" for loss in (fit.first_loss, fit.last_loss, fit.dev_loss)]
-    return [fit.fit or "the only one", f"{fit.steps:,}", f"{fit.tokens:,}", *cells, f"{(fit.memory or 0) / 1e6:,.0f}"]
+    memory = format_bytes(fit.memory) if fit.memory else ""
+    return [fit.fit or "the only one", f"{fit.steps:,}", f"{fit.tokens:,}", *cells, memory]
 
 
 def _curves(job: JobMaterial, steps: Sequence[_StepValue], name: str, number: int) -> Iterator[Figure]:

@@ -11,12 +11,14 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import Message, Receive, Send
 
+from lumos_queue.util.wording import format_bytes
+
 
 class BodyTooLarge(HTTPException):
     """Raised while reading a body that is larger than its limit."""
 
     def __init__(self, max_bytes: int):
-        super().__init__(413, f"This request may have at most {max_bytes:,} bytes.")
+        super().__init__(413, f"This request may have at most {format_bytes(max_bytes)}.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from lumos_queue.review.label_files import parse_labels
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.submission.filters import read_where
 from lumos_queue.util.sanitize import storable
+from lumos_queue.util.wording import format_bytes, plural
 from lumos_queue.web.addresses import address_of_audit
 from lumos_queue.web.answers import answer_part, download
 from lumos_queue.web.rendering import render, render_part
@@ -104,7 +105,7 @@ def _sample(visit: RequestContext, where: str, kind: str, inputs: dict[str, Any]
         sample = sample_audit(site.database, name, scope, inputs["size"], inputs["seed"], of, inputs["twice"], action)
     except SpecError as error:
         return _new(visit, where, kind, str(error), **inputs | {"name": storable(name)[0]})
-    visit.session.add_notice(f"The audit has {len(sample):,} places.")
+    visit.session.add_notice(f"The audit has {plural(len(sample), 'place')}.")
     return RedirectResponse(address_of_audit(name), 303)
 
 
@@ -166,7 +167,9 @@ async def store_file(visit: Operating, name: str, file: Annotated[UploadFile, Fi
 
 def _store_file(visit: RequestContext, name: str, data: bytes, file_name: str) -> Response:
     if len(data) > MAX_UPLOAD:
-        raise SpecError(f"'{file_name}' has more than {MAX_UPLOAD:,} bytes: store it with lumos audit label --from.")
+        raise SpecError(
+            f"'{file_name}' has more than {format_bytes(MAX_UPLOAD)}: store it with lumos audit label --from."
+        )
     with visit.site.reading() as connection:
         audit = find_audit(connection, name)
         samples = samples_of(connection, audit.name)
@@ -174,7 +177,9 @@ def _store_file(visit: RequestContext, name: str, data: bytes, file_name: str) -
         labels = new_labels(connection, parse_labels(data, file_name, audit.name, samples, visit.person.name, locate))
     action = PersonAction(visit.person.name, "store labels", audit.name)
     add_labels(visit.site.database, labels, action, f"{len(labels):,} from '{file_name}'")
-    visit.session.add_notice(f"{len(labels):,} labels are stored." if labels else "The file has no new label.")
+    visit.session.add_notice(
+        f"{plural(len(labels), 'label is', 'labels are')} stored." if labels else "The file has no new label."
+    )
     return RedirectResponse(address_of_audit(audit.name, "labels"), 303)
 
 

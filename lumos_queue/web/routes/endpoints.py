@@ -16,6 +16,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.live.loads import read_loads, read_open_work
 from lumos_queue.submission.requests.option import MAX_INTEGER
 from lumos_queue.util.sanitize import storable
+from lumos_queue.util.wording import plural
 from lumos_queue.web.app_state import AppState
 from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.request_context import Operating, Reading
@@ -48,7 +49,9 @@ def change_cap(
     if requests or url not in capped_urls:  # an existing cap may be removed, even with an invalid address
         check_server_form(url)  # a password of the explorer gives no access to this machine's files
     set_cap(visit.site.database, url, requests or None, PersonAction(visit.person.name, "cap", url))
-    visit.session.add_notice(f"{url} has a cap of {requests:,} requests now." if requests else f"{url} has no cap now.")
+    visit.session.add_notice(
+        f"{url} has a cap of {plural(requests, 'request')} now." if requests else f"{url} has no cap now."
+    )
     return RedirectResponse("/endpoints", 303)
 
 

@@ -13,6 +13,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response, Stream
 import db.queries.jobs
 import db.queue.job_changes
 from db.engine.connection import Connection
+from db.engine.lease import Lease
 from db.kinds.failure_classes import FailureClass
 from db.kinds.states import OPEN, JobState
 from db.queries.failures import count_failures
@@ -30,6 +31,7 @@ from lumos_queue.reports.real_state import RealState
 from lumos_queue.submission.filters import read_job_where
 from lumos_queue.submission.resume import check_resume
 from lumos_queue.util.sanitize import storable
+from lumos_queue.util.wording import plural
 from lumos_queue.web.access.users import Role
 from lumos_queue.web.answers import answer_part
 from lumos_queue.web.rendering import render, render_part
@@ -107,20 +109,22 @@ async def failures_part(visit: Reading, name: str) -> Response:
 async def report_part(visit: Reading, name: str, by: str = "") -> Response:
     """The current report of the job with charts, also by a field, as a part of its page or as a whole page."""
     job, by = await run_in_threadpool(find_job_id, visit, name), storable(by)[0]
-    result = await share_jobs(visit, ("report", job, by), [job], lambda connection: _read_report(connection, job, by))
+    result = await share_jobs(
+        visit, ("report", job, by), [job], lambda connection: _read_report(connection, visit.site.lease, job, by)
+    )
     return await run_in_threadpool(_show_report, visit, job, result)
 
 
-def _read_report(connection: Connection, job: str, by: str) -> tuple[JobsPage, FieldChoice, str]:
+def _read_report(connection: Connection, lease: Lease, job: str, by: str) -> tuple[JobsPage, FieldChoice, str]:
     """The data of the report, the choice of fields, and the reason why the report is not by the chosen field."""
     row = find_job(connection, job)
     fields = choose_fields(connection, [row], by)
     try:
-        return read_page(connection, [row], by=fields.chosen), fields, ""
+        return read_page(connection, [row], lease, by=fields.chosen), fields, ""
     except SpecError as error:
         if not fields.chosen:
             raise
-        return read_page(connection, [row]), fields, str(error)
+        return read_page(connection, [row], lease), fields, str(error)
 
 
 def _show_report(visit: RequestContext, job: str, result: SharedResult) -> Response:
@@ -158,7 +162,7 @@ def requeue_class(visit: Operating, name: str, failed: Annotated[str, Form()]) -
         check_resume(connection, site.settings, row)
     action = PersonAction(visit.person.name, "requeue", row.id)
     count = requeue(site.database, row.id, FailureClass(failed), action)
-    message = f"{count:,} item{'s' if count > 1 else ''} will be retried."
+    message = f"{plural(count, 'item')} will be retried."
     visit.session.add_notice(message + _who_goes_on(visit, JobState.QUEUED, row.id))
     return RedirectResponse(f"/jobs/{row.id}", 303)
 

@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 
 from lumos_queue.errors import SpecError
 from lumos_queue.util.addresses import names_loopback
+from lumos_queue.util.wording import format_rough_seconds
 from lumos_queue.web.access.client_address import Client
 from lumos_queue.web.access.login_limits import TooManyFailures
 from lumos_queue.web.access.sessions import COOKIE_PART
@@ -59,7 +60,9 @@ async def _admit(request: Request, site: AppState, name: str, secret: str, targe
     try:
         attempt = site.attempts.begin(name, client.group, browser)
     except TooManyFailures as error:
-        answer = _form(site, target, f"Too many logins have failed: try again in {error.seconds} s.", 429, name)
+        answer = _form(
+            site, target, f"Too many logins have failed: try again in {format_rough_seconds(error.seconds)}.", 429, name
+        )
         answer.headers["retry-after"] = str(error.seconds)
         return answer
     try:

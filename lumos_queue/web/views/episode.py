@@ -22,7 +22,7 @@ from lumos_queue.reports.step_tree import TreeNode, read_tree
 from lumos_queue.reports.tool_agents import calls_functions, column_heads
 from lumos_queue.reports.trajectory import labels_as_json, trajectory_as_json
 from lumos_queue.util.images import ends_unlike, media_type_of
-from lumos_queue.util.wording import format_seconds
+from lumos_queue.util.wording import format_bytes, format_seconds
 
 LIMITS = PageLimits(text=3_000, prompt=6_000, steps=100, pictures=0, shows_counterparts=False, rows=100, points=0)
 MAX_PICTURES = 60  #: shown of an episode
@@ -135,7 +135,7 @@ def parts_of(step: Step) -> dict[str, str]:
 
 def _show_step(step: Step, call: ShownCall | None) -> ShownStep:
     facts = [step["result"]] if call else []
-    facts += [f"{step['seconds']:.2f} s"] if step["seconds"] else []
+    facts += [format_seconds(step["seconds"])] if step["seconds"] else []
     facts += [f"after step {step['parent']}"] if step.get("parent", -1) >= 0 else []
     facts += [f"answered from: {step['provenance']}"] if "provenance" in step else []
     facts += [truncate(step["note"], 300)] if step.get("note") else []
@@ -191,7 +191,7 @@ def _show_picture(connection: Connection, picture: Picture) -> ShownPicture:
     if picture["bytes"] is None:
         return ShownPicture(label, "", picture["of"], "not stored any more")
     if kind not in IMAGES:
-        return ShownPicture(f"{label} {picture['bytes']:,} bytes", "", picture["of"])
+        return ShownPicture(f"{label} {format_bytes(picture['bytes'])}", "", picture["of"])
     ends = peek_artifact(connection, digest)
     if ends is None:
         return ShownPicture(label, "", picture["of"], "not stored any more")

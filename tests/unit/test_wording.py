@@ -1,0 +1,68 @@
+"""The words and formats of figures."""
+
+import pytest
+
+from lumos_queue.util import wording
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (-5.0, "0 s"),
+        (0.4, "0 s"),
+        (99.0, "99 s"),
+        (100.0, "2 min"),
+        (7200.0, "2.0 h"),
+        (86_400.0 * 3, "3 d"),
+        (86_400.0 * 999, "999 d"),
+        (86_400.0 * 1001, "3 y"),
+        (1e12, "more than 1,000 y"),
+        (float("inf"), "more than 1,000 y"),
+    ],
+)
+def test_an_age_or_an_estimate_has_one_unit(seconds, text):
+    assert wording.format_rough_seconds(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0, "0 s"),
+        (0.6724, "0.672 s"),
+        (7.584, "7.58 s"),
+        (43.21, "43.2 s"),
+        (200, "3 min 20 s"),
+        (7500, "2 h 05 min"),
+        (36_000_000, "10,000 h 00 min"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_a_measured_duration_has_about_three_digits(seconds, text):
+    assert wording.format_seconds(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, "0"), (1234, "1,234"), (9999, "9,999"), (12_999, "12k"), (999_999, "999k"), (1_050_000, "1.0M")],
+)
+def test_a_count_in_the_list_of_jobs_has_at_most_five_characters(count, text):
+    assert wording.format_short_count(count) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"), [(0.0, "0 %"), (0.5, "50 %"), (0.025, "2.5 %"), (0.07, "7 %"), (1.0, "100 %")]
+)
+def test_a_tick_of_an_axis_has_no_digits_that_are_zero(share, text):
+    assert wording.format_tick(share) == text
+
+
+@pytest.mark.parametrize(
+    ("stored", "text"),
+    [
+        ("2026-11-25T07:48:12+00:00", "2026-11-25 07:48:12 UTC"),
+        ("2026-11-25T08:48:12+01:00", "2026-11-25 07:48:12 UTC"),
+        ("yesterday", "yesterday"),
+    ],
+)
+def test_a_time_of_a_manifest_has_the_form_of_all_times(stored, text):
+    assert wording.format_stored_time(stored) == text
