@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection
 
 from db.engine.connection import Connection
 from db.queries.empty_replies import EmptyReplies, count_empty_replies
@@ -26,11 +25,11 @@ def empty_reply_problems(connection: Connection, job: StoredJob) -> list[Problem
     ]
 
 
-def _describe(empty: EmptyReplies, samplings: Mapping[str, Any]) -> str:
+def _describe(empty: EmptyReplies, roles: Collection[str]) -> str:
     role = empty.role
     vote = ": no vote is stored" if role == Role.JUDGE else ""
     if not empty.is_cut:
         return f"the reply of the {role} ended within its reasoning{vote}"
     # --max-tokens applies to the agent's own roles only.
-    option = f"--request {role}.max_tokens=N" if role in TOOL_ROLES and role not in samplings else "--max-tokens"
+    option = f"--request {role}.max_tokens=N" if role in TOOL_ROLES and role not in roles else "--max-tokens"
     return f"all tokens of the reply of the {role} were reasoning{vote}; raise {option}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from lumos_queue.reports.completeness import Completeness
@@ -10,7 +11,7 @@ from lumos_queue.reports.job_report import JobReport
 
 def empty_report(**parts: Any) -> JobReport:
     """The report of a complete evaluation without items, with these parts."""
-    return JobReport(
+    report = JobReport(
         job="abcdefgh",
         kind="evaluate",
         state="done",
@@ -26,5 +27,5 @@ def empty_report(**parts: Any) -> JobReport:
         plugins=[],
         seed=0,
         completeness=Completeness(complete=True),
-        **parts,
     )
+    return replace(report, **parts)
