@@ -197,7 +197,6 @@ def _add_evaluation(connection: Connection, job: StoredJob, report: JobReport) -
         scoring=Scorers(at_limit_of(job.spec), versions, benchmark.remark_on_versions(versions) or None),
         tools=_list_tools(job.formulation, infer) | _describe_bos(connection, job.id, infer["agent"]),
         scorings=list_added_scores(connection, job.id) or None,
-        baselines=load_or_compute_baselines(connection, job, benchmark),
     )
     if benchmark.groups or benchmark.overalls:
         values, tasks = values_by_metric(connection, job.id), load_keyed_tasks(connection, job.id)
@@ -212,6 +211,8 @@ def _add_evaluation(connection: Connection, job: StoredJob, report: JobReport) -
 
         judge = judge_figures(connection, job, definition.judge)
         report = replace(report, judge=judge, ungraded=note_ungraded(job, report.completeness, judge.ungraded))
+    # This may end the transaction, so it comes after what must be of the same moment.
+    report = replace(report, baselines=load_or_compute_baselines(connection, job, benchmark))
     formulation = FORMULATIONS.find(job.formulation)
     judges_runs = formulation is not None and formulation.judges_runs
     if judges_runs or calls_functions(job.formulation):
