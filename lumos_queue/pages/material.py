@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from db.engine.connection import Connection
 from db.engine.lease import Lease
 from db.kinds.job_kinds import JobKind
-from db.queries.job_endpoints import endpoints_of
+from db.queries.job_endpoints import ReportedIdentity, endpoints_of
 from db.queries.jobs import get_job, problems
 from db.queries.outcomes import Throughput, action_errors, count_outcomes, throughput
 from db.queue.stored_jobs import StoredJob
@@ -49,7 +49,7 @@ class JobMaterial:
     report: JobReport
     state: str  #: the real state (reports/real_state.py)
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
-    endpoints: Sequence[Any] = ()
+    endpoints: Sequence[ReportedIdentity] = ()
     outcomes: Sequence[tuple[str, bool | None, int]] = ()  #: db.queries.outcomes.count_outcomes
     errors: Sequence[tuple[str, str, int, int]] = ()  #: db.queries.outcomes.action_errors
     retried: Sequence[tuple[str, int]] = ()  #: db.queries.jobs.problems: reasons why items are retried
