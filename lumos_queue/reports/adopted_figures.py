@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from db.engine.connection import Connection
 from db.queue.stored_jobs import StoredJob
 from db.transfer.adopt import find_adopted
-from lumos_queue.reports.json_values import MERGED, named
+from lumos_queue.reports.json_values import MERGED, write_as
 from lumos_queue.reports.totals import ModelUse, measure_use
 
 
@@ -17,7 +17,7 @@ class AdoptedFigures:
 
     episodes: int
     of: int  #: items of the job
-    parent: str = field(metadata=named("from"))  #: the job that they were adopted from
+    parent: str = field(metadata=write_as("from"))  #: the job that they were adopted from
     use: ModelUse = field(metadata=MERGED)
 
 

@@ -11,14 +11,14 @@ from db.queries.failures import count_failures
 from db.queue.endings import STORED
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.records import Ending
-from lumos_queue.reports.json_values import named
+from lumos_queue.reports.json_values import write_as
 
 
 @dataclass(frozen=True, slots=True)
 class FailureClass:
     """The items that failed for one kind of reason, and the command that runs them again."""
 
-    kind: str = field(metadata=named("class"))
+    kind: str = field(metadata=write_as("class"))
     items: int
     go_on: str
 

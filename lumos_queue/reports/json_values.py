@@ -14,7 +14,7 @@ MERGED = {_PLACEMENT: "merged"}
 _KEY = "json key"
 
 
-def named(key: str) -> dict[str, str]:
+def write_as(key: str) -> dict[str, str]:
     """Return the metadata of a field whose key in the JSON is a reserved word of Python."""
     return {_KEY: key}
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from lumos_queue.reports.json_values import MERGED, OPTIONAL, as_json, named
+from lumos_queue.reports.json_values import MERGED, OPTIONAL, as_json, write_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def test_an_optional_value_that_is_none_has_no_key_and_another_is_null():
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    kind: str = field(metadata=named("class"))
+    kind: str = field(metadata=write_as("class"))
 
 
 def test_a_field_may_have_a_key_that_is_a_word_of_python():
