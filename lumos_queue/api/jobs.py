@@ -262,10 +262,10 @@ def _line(facts: dict[str, Any]) -> str:
 
 
 def _score(facts: dict[str, Any]) -> str:
-    from lumos_queue.util.wording import format_interval, format_metric
+    from lumos_queue.util.wording import format_interval, format_score
 
     score = facts["score"]
     if not score:
         return ""
     interval = f" {format_interval(*score['ci95'])}" if score["ci95"] else ""
-    return f"{score['metric']} {format_metric(score)}{interval}"
+    return f"{score['metric']} {format_score(score['value'], score.get('bounds'))}{interval}"

@@ -158,7 +158,7 @@ def read_report(deployment: Settings, jobs: Sequence[str], by: Sequence[str] = (
     """Return the report of a job, also split by the fields `by`. Raises SpecError for a field that the job lacks."""
     with open_deployment(deployment) as database, database.engine.connect() as connection:
         page = read_page(connection, [get_job(connection, job) for job in jobs], Lease(deployment.lease_seconds), by=by)
-    return Report(dict(page.material.jobs[0].report), page)
+    return Report(as_json(page.material.jobs[0].report), page)
 
 
 def read_comparison(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,7 @@ def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = ()
     """
     from db.queries.jobs import get_job
     from lumos_queue.reports.completeness import remark
+    from lumos_queue.reports.json_values import as_json
 
     with import_libraries():
         from lumos_queue.pages.material import read_material
@@ -35,14 +37,14 @@ def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = ()
         rows = [get_job(connection, job) for job in jobs]
         material = read_material(connection, rows, deployment.lease, by=by, overview=not whole)
     reports = [
-        {**job.report, "name": job.row.name, "differs": dict(job.called.differences), "real_state": job.state}
+        as_json(replace(job.report, name=job.row.name, differs=job.called.differences, real_state=job.state))
         for job in material.jobs
     ]
     output.result(
         reports[0] if len(reports) == 1 else {"reports": reports},
         lambda _: _print(material, whole),
     )
-    return Exit.INCOMPLETE if any(map(remark, reports)) else Exit.FINE
+    return Exit.INCOMPLETE if any(remark(job.report.result) for job in material.jobs) else Exit.FINE
 
 
 def _print(material: Material, whole: bool) -> None:

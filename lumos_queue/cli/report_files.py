@@ -59,7 +59,7 @@ def write_reports(
             connection, [get_job(connection, job) for job in jobs], Lease(settings.lease_seconds), prices, by
         )
     write_files(html, md, lambda render: write_small(page, render), {"jobs": [job.id for job in page.material.jobs]})
-    return Exit.INCOMPLETE if any(remark(job.report) for job in page.material.jobs) else Exit.FINE
+    return Exit.INCOMPLETE if any(remark(job.report.result) for job in page.material.jobs) else Exit.FINE
 
 
 def check_files(html: Path | None, md: Path | None) -> None:

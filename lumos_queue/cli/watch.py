@@ -53,7 +53,7 @@ def watch(
         is_interrupted = _watch(job_database, watched_jobs)
     results = [result_of(job) for job in watched_jobs.jobs]
     report: dict[str, Any] = {"jobs": results, "ended": watched_jobs.ended}
-    output.result(report, lambda _: print_results(results))
+    output.result(report, lambda _: print_results(watched_jobs.jobs))
     if is_interrupted:
         output.say(_farewell(watched_jobs))
         raise typer.Exit(Exit.INTERRUPTED)

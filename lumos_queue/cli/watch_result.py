@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from lumos_queue.cli import output
 from lumos_queue.cli.job_block import format_line, format_remaining, format_score
-from lumos_queue.live.figures import measure_score
+from lumos_queue.live.figures import JobFigures, measure_score
 from lumos_queue.live.watched_jobs import WatchedJob
-from lumos_queue.reports.completeness import completeness, remark
+from lumos_queue.reports.completeness import Completeness, completeness, remark
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.util.display import one_line
 from lumos_queue.util.wording import format_measurement, format_range
 
@@ -41,20 +43,25 @@ def result_of(job: WatchedJob) -> dict[str, Any]:
         "calls": figures.sums.totals.calls,
         "tokens": figures.tokens,
         "errors": [{"kind": error.kind, "text": error.text, "items": error.items} for error in job.errors],
-    } | completeness(row, figures.items, figures.endings)
+    } | as_json(_completeness(figures))
 
 
-def print_results(results: list[dict[str, Any]]) -> None:
+def _completeness(figures: JobFigures) -> Completeness:
+    return completeness(figures.row, figures.items, figures.endings)
+
+
+def print_results(jobs: Sequence[WatchedJob]) -> None:
     """Print the result of each job."""
-    for job in results:
-        if "items" not in job:
-            output.show(f"{job['job']}  {job['state']}")
+    for job in jobs:
+        if job.removed or job.figures is None:
+            output.show(f"{job.id}  {job.state}")
             continue
-        line = f"{job['job']}  {job['state']}  {job['items'].get('done', 0):,}/{job['of']:,} items"
-        if score := job["score"]:
+        figures, row = job.figures, job.figures.row
+        line = f"{row.id}  {row.state}  {figures.done:,}/{row.items:,} items"
+        if score := measure_score(figures):
             line += f"  {format_measurement(score['value'], score['ci95'])} of {score['scored']:,}"
-            if score["scored"] < job["of"]:
+            if score["scored"] < row.items:
                 line += f", whole job {format_range(*score['bounds'])}"
         output.show(line)
-        if text := remark(job):
-            output.show(f"job {job['job']} is {text}")
+        if text := remark(_completeness(figures)):
+            output.show(f"job {row.id} is {text}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from db.engine.connection import Connection
 from db.engine.lease import Lease
 from db.kinds.job_kinds import JobKind
-from db.queries.job_endpoints import endpoints_of
+from db.queries.job_endpoints import ReportedIdentity, endpoints_of
 from db.queries.jobs import get_job, problems
 from db.queries.outcomes import Throughput, action_errors, count_outcomes, throughput
 from db.queue.stored_jobs import StoredJob
@@ -20,6 +20,7 @@ from lumos_queue.pages.labels import JobLabel, label_jobs
 from lumos_queue.reports.comparison import Options, compare_jobs
 from lumos_queue.reports.comparison_values import JobsComparison
 from lumos_queue.reports.ending_examples import EndingExample, find_ending_examples
+from lumos_queue.reports.job_report import JobReport
 from lumos_queue.reports.real_state import real_states
 from lumos_queue.reports.report import make_report
 from lumos_queue.util.model_loading import import_libraries
@@ -45,10 +46,10 @@ class JobMaterial:
 
     row: StoredJob
     called: JobLabel
-    report: Mapping[str, Any]
+    report: JobReport
     state: str  #: the real state (reports/real_state.py)
     tags: Mapping[str, str] = field(default_factory=dict[str, str])
-    endpoints: Sequence[Any] = ()
+    endpoints: Sequence[ReportedIdentity] = ()
     outcomes: Sequence[tuple[str, bool | None, int]] = ()  #: db.queries.outcomes.count_outcomes
     errors: Sequence[tuple[str, str, int, int]] = ()  #: db.queries.outcomes.action_errors
     retried: Sequence[tuple[str, int]] = ()  #: db.queries.jobs.problems: reasons why items are retried
@@ -67,7 +68,7 @@ class JobMaterial:
     @property
     def metric(self) -> str:
         """The name of the job's main metric; '' for a job without scores."""
-        return self.report.get("metric", "")
+        return self.report.scores.metric if self.report.scores else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ def _compare_with_parent(connection: Connection, job: JobMaterial, options: Opti
 
     A job that ran chosen tasks, or that has episodes of its former job, says nothing about a difference.
     """
-    if not job.row.parent or job.row.chosen or "adopted" in job.report:
+    if not job.row.parent or job.row.chosen or job.report.adopted:
         return
     with suppress(SpecError):
         yield compare_jobs(connection, [get_job(connection, job.row.parent), job.row], options)

@@ -40,6 +40,7 @@ from lumos_queue.papers.tool_rows import ToolFigures, tool_rows
 from lumos_queue.papers.tuned_planners import TunedPlanners
 from lumos_queue.papers.visual_rows import VISUAL, VISUAL_TITLE, visual_rows
 from lumos_queue.papers.yields import conversions
+from lumos_queue.reports.score_values import JobScores, Metric
 from lumos_queue.reports.scores import job_scores
 from lumos_queue.row_origins.origins import read_row_origins
 
@@ -61,7 +62,7 @@ class EvaluationScores:
 
     connection: Connection | None
     evaluations: list[StoredEvaluation] = field(default_factory=list)
-    _scores: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _scores: dict[str, JobScores] = field(default_factory=dict)
 
     @classmethod
     def of(cls, connection: Connection | None) -> EvaluationScores:
@@ -72,7 +73,7 @@ class EvaluationScores:
         endpoints = endpoints_of_kind(connection, JobKind.EVALUATE)
         return cls(connection, load_stored_evaluations(jobs, endpoints, read_row_origins(connection, jobs)))
 
-    def scores(self, job: StoredJob) -> dict[str, Any]:
+    def scores(self, job: StoredJob) -> JobScores:
         assert self.connection is not None
         if job.id not in self._scores:
             self._scores[job.id] = job_scores(self.connection, job, open_benchmark_of(job).metrics)
@@ -154,16 +155,16 @@ def paper_figure(
     if best is None:
         remark = remark_on_unverified(row, column, evaluations.evaluations)
         return fields | {"status": "; ".join(filter(None, (f"not run: needs {row.needs(column)}", remark)))}
-    metric = evaluations.scores(best.job)["metrics"].get(column.metric)
+    metric = evaluations.scores(best.job).metrics.get(column.metric)
     if metric is None:
         requirement = "a judge (--role judge=URL)" if column.metric == "llm_accuracy" else f"the metric {column.metric}"
         return fields | {"status": f"not run: job {best.job.id} has no score by {requirement}"}
     own_figure = {
         "job": best.job.id,
-        "value": round(100 * metric["value"], 2),
-        "ci95": [round(100 * bound, 2) for bound in metric["ci95"]],
+        "value": round(100 * metric.value, 2),
+        "ci95": [round(100 * bound, 2) for bound in metric.ci95],
         "n": best.size,
-        "of": metric["of"],
+        "of": metric.of,
         "rows": best.rows.text,
         "tools": best.tools,
         "models": dict(best.models),
@@ -171,10 +172,10 @@ def paper_figure(
     return fields | {"ours": own_figure, "status": _status(row, column, best, metric)}
 
 
-def _status(row: PaperRow, column: PaperColumn, evaluation: StoredEvaluation, metric: dict[str, Any]) -> str:
+def _status(row: PaperRow, column: PaperColumn, evaluation: StoredEvaluation, metric: Metric) -> str:
     remarks = []
-    if "bounds" in metric:
-        low, high = (100 * bound for bound in metric["bounds"])
+    if metric.bounds:
+        low, high = (100 * bound for bound in metric.bounds)
         remarks.append(f"incomplete: {low:.1f} to {high:.1f}")
     remarks += _differences(row, column, evaluation)
     if column.size and evaluation.size != column.size:

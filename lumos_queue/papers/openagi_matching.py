@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from db.engine.connection import Connection
 from db.kinds.states import JobState
@@ -28,6 +27,7 @@ from lumos_queue.papers.tuned_planners import SCRATCH, TunedPlanner, TunedPlanne
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Role
 from lumos_queue.reports.groups import measure_overall, samples_of
+from lumos_queue.reports.score_values import Metric, Overall
 from lumos_queue.reports.scores import scores
 
 #: Planners that only their makers can train: under their own names they are the paper's planners.
@@ -39,8 +39,8 @@ UNKNOWN = "training unknown"
 class Measurement:
     """The scores of an evaluation, and facts about its data."""
 
-    metrics: dict[str, Any]  #: as in the report
-    overall: dict[str, Any]  #: of the paper's metrics, as in the report
+    metrics: Mapping[str, Metric]
+    overall: Overall  #: of the paper's metrics
     versions: Mapping[str, Mapping[str, int]]  #: metric to version of its scorer (with its weights) to scored episodes
     generated: bool  #: whether the tasks are about generated data
     samples: int  #: of the task with the fewest
@@ -129,7 +129,7 @@ class PlannerFigures:
             values, tasks = values_by_metric(self.connection, job.id), load_keyed_tasks(self.connection, job.id)
             benchmark = open_benchmark(BENCHMARK)
             self._measurements[job.id] = Measurement(
-                scores(job, values, benchmark.metrics, tasks)["metrics"],
+                scores(job, values, benchmark.metrics, tasks).metrics,
                 measure_overall(values, tasks, benchmark.overalls["paper"], samples_of(job)),
                 score_versions(self.connection, job.id),
                 any("sources" in task.inputs for task in tasks.values()),

@@ -11,6 +11,7 @@ from lumos_queue.papers.openagi_matching import Measurement, PlannerFigures, is_
 from lumos_queue.papers.openagi_protocol import BENCHMARK, SAMPLES, list_departures, list_other_experts
 from lumos_queue.papers.openagi_results import METRICS, OVERALL, PlannerRow, PlannerTable
 from lumos_queue.papers.stored_evaluations import StoredEvaluation
+from lumos_queue.reports.score_values import Metric, MissingOverall, OverallMean, OverallScore
 from lumos_queue.scoring.media.paper import SCORES
 
 _DISTANCE = "if the released code made this figure, it is a distance: the larger, the less alike"
@@ -42,17 +43,23 @@ def _figure(table: PlannerTable, row: PlannerRow, column: str, figures: PlannerF
         status = "; ".join(filter(None, (f"not run: {describe_need(row)}", figures.explain_exclusion(row))))
         return blank | {"status": status, "commands": row_commands(row)}
     measurement = figures.measurement(best.job)
+    overall = measurement.overall
     metric_names = tuple(METRICS.values()) if column == OVERALL else (METRICS[column],)
     if missing_names := [
         name
         for name in metric_names
-        if name not in measurement.metrics or name in measurement.overall.get("not_run", ())
+        if name not in measurement.metrics or (isinstance(overall, MissingOverall) and name in overall.not_run)
     ]:
         status = f"not run: job {best.job.id} has no {', '.join(missing_names)}: needs their weights (docs/experts.md)"
         return blank | {"status": status}
-    metric = measurement.overall["over_metrics"] if column == OVERALL else measurement.metrics[METRICS[column]]
+    metric: Metric | OverallMean
+    if column == OVERALL:
+        assert isinstance(overall, OverallScore)  # no metric is missing
+        metric = overall.over_metrics
+    else:
+        metric = measurement.metrics[METRICS[column]]
     n = sum(sum(measurement.versions[name].values()) for name in metric_names)
-    own_figure = {"value": metric["value"], "ci95": metric["ci95"], "n": f"{n:,}"}
+    own_figure = {"value": metric.value, "ci95": list(metric.ci95), "n": f"{n:,}"}
     own_figure |= {"digits": 4, "job": best.job.id, "rows": best.rows.text}
     own_figure |= {"tools": best.tools, "models": dict(best.models)}
     return blank | {"ours": own_figure, "status": _status(row, best, measurement, metric_names, figures)}
@@ -66,7 +73,7 @@ def _status(
     figures: PlannerFigures,
 ) -> str:
     remarks = []
-    if any("bounds" in measurement.metrics[name] for name in metric_names) or is_unfinished(evaluation):
+    if any(measurement.metrics[name].bounds for name in metric_names) or is_unfinished(evaluation):
         remarks.append("incomplete")
     remarks += _list_other_tasks(evaluation, figures)
     remarks += figures.other_planner(row, evaluation)

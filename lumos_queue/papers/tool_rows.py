@@ -16,6 +16,7 @@ from lumos_queue.papers.tool_matching import RUNS, JudgedEvaluation, ToolEvaluat
 from lumos_queue.papers.tool_results import MEAN, SUBSETS, ToolRow, ToolTable
 from lumos_queue.records import Role
 from lumos_queue.reports.provenance import NONE
+from lumos_queue.reports.score_values import Metric
 from lumos_queue.scoring.statistics import compute_weighted_interval
 
 Row = dict[str, Any]
@@ -101,9 +102,9 @@ def _figure(
     if evaluation is None or judgements is None or metric is None:
         status, commands = needs(table, row, subset, figures.jobs)
         return blank | {"status": f"not run: {status}", "commands": commands}
-    own_figure = _format_measurement(metric) | {
+    own_figure = _format_measurement(metric.value, metric.ci95) | {
         "n": evaluation.evaluation.stored.size,
-        "of": metric["of"],
+        "of": metric.of,
         "rows": evaluation.evaluation.stored.rows.text,
         "job": evaluation.judge.job.id,
         "runs": evaluation.evaluation.job.id,
@@ -114,19 +115,19 @@ def _figure(
         own_figure["rule"] = rule
     if row.against is not None and evaluation.against is not None:
         own_figure |= {"against": evaluation.against.job.id}
-    elif "bounds" not in metric:
+    elif metric.bounds is None:
         own_figure |= {"spent": figures.sum_costs(evaluation, table.metric)}
     return blank | {"ours": own_figure, "status": _status(table, row, evaluation, metric, figures)}
 
 
-def _format_measurement(metric: Row) -> Row:
-    return {"value": round(100 * metric["value"], 2), "ci95": [round(100 * bound, 2) for bound in metric["ci95"]]}
+def _format_measurement(value: float, interval: tuple[float, float]) -> Row:
+    return {"value": round(100 * value, 2), "ci95": [round(100 * bound, 2) for bound in interval]}
 
 
-def _status(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, metric: Row, figures: ToolFigures) -> str:
+def _status(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, metric: Metric, figures: ToolFigures) -> str:
     remarks = []
-    if "bounds" in metric:
-        low, high = (100 * bound for bound in metric["bounds"])
+    if metric.bounds:
+        low, high = (100 * bound for bound in metric.bounds)
         remarks.append(f"incomplete: {low:.1f} to {high:.1f}")
     remarks += _departures(table, row, evaluation, figures)
     if evaluation.evaluation.other_size(table):
@@ -194,7 +195,7 @@ def _mean(
     interval = compute_weighted_interval(triples)
     assert interval is not None, "each of the six has values"
     jobs = [subset_row["ours"]["job"] for subset_row in subset_rows]
-    own_figure = _format_measurement({"value": interval[0], "ci95": interval[1:]}) | {
+    own_figure = _format_measurement(interval[0], interval[1:]) | {
         "n": f"{sum(subset_row['ours']['of'] for subset_row in subset_rows):,}",
         "job": ", ".join(dict.fromkeys(jobs)),
         "models": subset_rows[0]["ours"]["models"],

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
 
 from db.engine.connection import Connection
 from db.queue.stored_jobs import StoredJob
 from db.transfer.adopt import find_adopted
-from lumos_queue.reports.totals import totals_as_json
+from lumos_queue.reports.json_values import MERGED, named
+from lumos_queue.reports.totals import ModelUse, measure_use
 
 
-def apart_from_adopted(connection: Connection, job: StoredJob, report: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `adopted`, the figures that a job adopted, and `calls` and `tokens` without these figures.
+@dataclass(frozen=True, slots=True)
+class AdoptedFigures:
+    """The episodes that a job adopted, and the model calls that other jobs spent on them."""
 
-    Return {} if the job adopted no episode. `report` has the `calls` and `tokens` of all episodes.
-    """
-    if not job.parent:
-        return {}
-    adoption = find_adopted(connection, job.id)
-    if not adoption.episodes:
-        return {}
-    totals = totals_as_json(adoption.totals)
-    return {
-        "adopted": {
-            "episodes": adoption.episodes,
-            "of": job.items,
-            "from": job.parent,
-            **totals,
-        },
-        "calls": report["calls"] - totals["calls"],
-        "tokens": {name: report["tokens"][name] - count for name, count in totals["tokens"].items()},
-    }
+    episodes: int
+    of: int  #: items of the job
+    parent: str = field(metadata=named("from"))  #: the job that they were adopted from
+    use: ModelUse = field(metadata=MERGED)
+
+
+def find_adopted_figures(connection: Connection, job: StoredJob) -> AdoptedFigures | None:
+    """Return what a job adopted; None if it adopted no episode."""
+    adoption = find_adopted(connection, job.id) if job.parent else None
+    if not job.parent or adoption is None or not adoption.episodes:
+        return None
+    return AdoptedFigures(adoption.episodes, job.items, job.parent, measure_use(adoption.totals))

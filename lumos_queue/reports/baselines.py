@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from db.engine.connection import Connection
@@ -21,13 +21,15 @@ from lumos_queue.benchmarks.registry import BENCHMARKS, definition_of
 from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Task
+from lumos_queue.reports.json_values import as_json
+from lumos_queue.reports.score_values import Mean
 from lumos_queue.scoring.statistics import compute_counted_interval
 from lumos_queue.util.failures import format_failure
 from lumos_queue.util.version import code_version
 
 log = logging.getLogger(__name__)
 
-Baselines = dict[str, dict[str, Any]]
+Baselines = Mapping[str, Mean]  #: by the name of the rule
 
 
 def load_or_compute_baselines(
@@ -48,12 +50,17 @@ def load_or_compute_baselines(
     except SpecError:  # its plug-in is not installed
         return {}
     key = job.dataset, tasks_of(connection, job), f"{code_version()} {origin}".strip()
-    rule_scores = load_baselines(connection, *key)
-    if rule_scores is None:
-        connection.rollback()  # PostgreSQL ends a transaction that is idle for too long
-        rule_scores = _compute(benchmark, read_tasks(connection, job.id))
-        keep_baselines(connection, *key, rule_scores)
+    if (stored_scores := load_baselines(connection, *key)) is not None:
+        return {name: _read_score(score) for name, score in stored_scores.items()}
+    connection.rollback()  # PostgreSQL ends a transaction that is idle for too long
+    rule_scores = _compute(benchmark, read_tasks(connection, job.id))
+    keep_baselines(connection, *key, as_json(rule_scores))
     return rule_scores
+
+
+def _read_score(score: Mapping[str, Any]) -> Mean:
+    low, high = score["ci95"]
+    return Mean(score["value"], (low, high))
 
 
 def _origin_of(job: StoredJob) -> str:
@@ -93,7 +100,7 @@ def _weigh(tasks: Sequence[Task]) -> list[float] | None:
     return [float(len(task.inputs.get("sets", "1"))) for task in tasks]
 
 
-def _measure(verdicts: Sequence[float], tasks: int, weights: Sequence[float] | None) -> dict[str, Any]:
+def _measure(verdicts: Sequence[float], tasks: int, weights: Sequence[float] | None) -> Mean:
     """Return the value of a rule with its interval. `verdicts` has a number for each task, or for each step."""
     if weights is None or len(verdicts) != tasks:
         counts = Counter((verdict, 1.0) for verdict in verdicts)
@@ -101,4 +108,4 @@ def _measure(verdicts: Sequence[float], tasks: int, weights: Sequence[float] | N
         counts = Counter(zip(verdicts, weights, strict=True))
     triples = [(float(value), weight, count) for (value, weight), count in counts.items()]
     value, low, high = compute_counted_interval(triples) or (0.0, 0.0, 1.0)
-    return {"value": round(value, 6), "ci95": [round(low, 6), round(high, 6)]}
+    return Mean(round(value, 6), (round(low, 6), round(high, 6)))

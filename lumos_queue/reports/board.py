@@ -20,7 +20,7 @@ from lumos_queue.reports.agent_identity import identify_agent
 from lumos_queue.reports.differences import describe_differences, differences
 from lumos_queue.reports.json_values import OPTIONAL
 from lumos_queue.reports.model_names import Model, models_of, name_models
-from lumos_queue.reports.readers import describe_reader
+from lumos_queue.reports.readers import find_reader
 from lumos_queue.reports.scores import job_scores, samples_of
 from lumos_queue.reports.seeds import combine_jobs
 
@@ -134,7 +134,7 @@ def _column_of(job: StoredJob) -> BoardColumn:
         job.benchmark,
         job.split,
         job.main_metric,
-        describe_reader(job).get("reader", ""),
+        find_reader(job) or "",
         job.dataset or "",
         job.items // samples_of(job),
         job.chosen,
@@ -234,9 +234,9 @@ def _measure(connection: Connection, jobs: Sequence[StoredJob]) -> BoardCell | N
     figures = job_scores(connection, job, [job.main_metric])
     return BoardCell(
         jobs=[job.id],
-        value=figures["value"],
-        ci95=tuple(figures["ci95"]),
+        value=figures.value,
+        ci95=figures.ci95,
         n=job.items,
-        complete=figures["complete"],
-        bounds=tuple(figures["bounds"]) if "bounds" in figures else None,
+        complete=figures.complete,
+        bounds=figures.bounds,
     )

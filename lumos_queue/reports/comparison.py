@@ -25,7 +25,7 @@ from lumos_queue.reports.field_scores import adjust_groups, compare_by_fields
 from lumos_queue.reports.pair_figures import measure_pairs
 from lumos_queue.reports.scores import job_scores
 from lumos_queue.reports.task_choice import remark_on_choice
-from lumos_queue.reports.totals import totals_as_json
+from lumos_queue.reports.totals import measure_use
 from lumos_queue.reports.wall_time import wall_seconds
 from lumos_queue.scoring.paired_tests import holm
 
@@ -162,9 +162,9 @@ def _describe_job(
         done=items.get(ItemState.DONE, 0),
         judged=sum(count.episodes for count in counts),
         infra_error=endings.get(Ending.INFRA_ERROR.value, 0),
-        score=job_scores(connection, job, [metric])["metrics"][metric],
+        score=job_scores(connection, job, [metric]).metrics[metric],
         right=right,
-        tokens=totals_as_json(cost_totals)["tokens"],
+        tokens=measure_use(cost_totals).tokens,
         busy_seconds=round(sum(seconds_by_phase(connection, job.id).values()), 3),
         calls=cost_totals.calls,
         seconds=seconds,

@@ -7,14 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lumos_queue.reports.json_values import MERGED, OPTIONAL
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A mean score with its 95 % interval, as shares."""
-
-    value: float
-    ci95: tuple[float, float]
+from lumos_queue.reports.score_values import Mean, Metric
+from lumos_queue.reports.totals import Tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,9 +97,9 @@ class ComparedJob:
     done: int
     judged: int
     infra_error: int  #: episodes that ended so
-    score: Mapping[str, Any]  #: as in reports.scores
+    score: Metric
     right: int | None  #: None if scores are not 0 or 1
-    tokens: Mapping[str, int]
+    tokens: Tokens
     busy_seconds: float
     calls: int
     seconds: float | None = field(default=None, metadata=OPTIONAL)

@@ -3,34 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
 
 from db.kinds.states import ItemState, JobState
 from db.queue.stored_jobs import StoredJob
 from db.queue.wait_reasons import PAUSED_BY_PERSON
 from lumos_queue.records import Ending
+from lumos_queue.reports.json_values import OPTIONAL
 
 UNGRADED = "ungraded"  #: items whose answer has no grade, because no vote of a judge could be read
 ENDED = (JobState.DONE, JobState.CANCELLED)  #: final states, which only a person changes
 
 
-def completeness(job: StoredJob, items: Mapping[str, int], endings: Mapping[str, int]) -> dict[str, Any]:
-    """Return `complete`, and for an incomplete job that stopped, `lacking` and `go_on`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Completeness:
+    """Whether all items of a job have a result, and how an incomplete job that stopped continues."""
 
-    `lacking` counts the items without a result, by state; `go_on` is a command. A job that failed, or that paused by
-    itself, also has its `state` and the `reason`. `items` are counts of items by state, `endings` counts of episodes by
-    ending. An episode that ended with infra_error has no result.
+    complete: bool
+    #: items without a result, by state; None unless an incomplete job stopped
+    lacking: Mapping[str, int] | None = field(default=None, metadata=OPTIONAL)
+    go_on: str | None = field(default=None, metadata=OPTIONAL)  #: the command that continues an incomplete job
+    state: str | None = field(default=None, metadata=OPTIONAL)  #: of a job that failed, or that paused by itself
+    reason: str | None = field(default=None, metadata=OPTIONAL)  #: why this job failed or paused
+
+
+def completeness(job: StoredJob, items: Mapping[str, int], endings: Mapping[str, int]) -> Completeness:
+    """Return whether a job is complete.
+
+    `items` are counts of items by state, `endings` counts of episodes by ending. An episode that ended with infra_error
+    has no result.
     """
     missing_items = {state: count for state, count in items.items() if state != ItemState.DONE and count}
     if failures := endings.get(Ending.INFRA_ERROR):
         missing_items[Ending.INFRA_ERROR.value] = failures
-    report: dict[str, Any] = {"complete": not missing_items}
     reason = stop_reason(job.state, job.waiting)
-    if missing_items and (job.state in ENDED or reason):
-        report |= {"lacking": missing_items, "go_on": f"lumos resume {job.id}"}
-    if reason:
-        report |= {"state": job.state, "reason": reason}
-    return report
+    has_stopped = missing_items and (job.state in ENDED or reason)
+    return Completeness(
+        complete=not missing_items,
+        lacking=missing_items if has_stopped else None,
+        go_on=f"lumos resume {job.id}" if has_stopped else None,
+        state=job.state if reason else None,
+        reason=reason or None,
+    )
 
 
 def stop_reason(state: str, wait_reason: str) -> str:
@@ -42,16 +56,16 @@ def stop_reason(state: str, wait_reason: str) -> str:
     return wait_reason if is_stopped else ""
 
 
-def remark(report: Mapping[str, Any]) -> str:
-    """Return a line on an incomplete job that stopped, from its report or from `completeness`; '' for other jobs."""
-    if "go_on" not in report:
+def remark(state: Completeness) -> str:
+    """Return a line on an incomplete job that stopped; '' for other jobs."""
+    if state.go_on is None:
         return ""
-    if reason := report.get("reason"):
-        hint = f". Once this is fixed, continue with: {report['go_on']}"
-        return f"{report['state']}: {reason.rstrip('.')}{'' if report['go_on'] in reason else hint}"
-    missing_items = sorted(report["lacking"].items())
+    if state.reason:
+        hint = f". Once this is fixed, continue with: {state.go_on}"
+        return f"{state.state}: {state.reason.rstrip('.')}{'' if state.go_on in state.reason else hint}"
+    missing_items = sorted((state.lacking or {}).items())
     parts = ", ".join(f"{count:,} of its items {_WORDS.get(name, name)}" for name, count in missing_items)
-    return f"incomplete: {parts}. Continue with: {report['go_on']}"
+    return f"incomplete: {parts}. Continue with: {state.go_on}"
 
 
 _WORDS = {

@@ -9,45 +9,75 @@ level.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from db.engine.connection import Connection
-from db.queries.conversion import average_subgoals, count_judged, count_levels, count_rejected, count_verdicts
+from db.queries.conversion import average_subgoals, count_judged, count_levels, count_rejected
 from db.queue.stored_jobs import StoredJob
-from lumos_queue.conversion.verdicts import VERDICTS
-from lumos_queue.rationales.reasons import REASONS
 from lumos_queue.records import LEVELS, MODULES
-from lumos_queue.reports.conversion_outcomes import count_outcomes, total_outcomes
-from lumos_queue.reports.cost import cost_figures
+from lumos_queue.reports.conversion_filters import FilterVerdicts, count_filters
+from lumos_queue.reports.conversion_outcomes import OutcomeRows, count_outcomes, total_outcomes
+from lumos_queue.reports.cost import ModelCost, cost_figures
+from lumos_queue.reports.json_values import OPTIONAL
 from lumos_queue.reports.remarks import remarks
 from lumos_queue.reports.wall_time import wall_seconds
 
+BOTH = "both"  #: beside the modules: the rows that are accepted for all of them
 
-def conversion_report(connection: Connection, job: StoredJob) -> dict[str, Any]:
+
+@dataclass(frozen=True, slots=True)
+class LevelRows:
+    """The rows with a check level or a stronger one."""
+
+    rows: int
+    of_rows_in: float  #: share of all rows
+    of_accepted: float  #: share of the rows that are accepted for both modules
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversionFigures:
+    """The part of a conversion's report that other jobs do not have."""
+
+    source: str
+    rows_in: int
+    rows_per_second: float | None  #: judged rows per second of the job's wall time
+    accepted: Mapping[str, int]  #: rows by module, and those of BOTH
+    levels: Mapping[str, int]  #: rows accepted for both modules by check level, the strongest first
+    at_least: Mapping[str, LevelRows]  #: by check level, the weakest first
+    verdicts: Sequence[FilterVerdicts]  #: the most frequent first
+    average_turns: float | None  #: of the rows accepted for the planner; None without any
+    remarks: Sequence[str]
+    outcomes: Sequence[OutcomeRows]
+    outcome_totals: Mapping[str, int]  #: rows by outcome
+    cost: ModelCost | None = field(default=None, metadata=OPTIONAL)  #: of the teacher
+    vision: str | None = field(default=None, metadata=OPTIONAL)  #: as in the request
+    reasks: int | None = field(default=None, metadata=OPTIONAL)  #: rows; None without a teacher
+
+
+def measure_conversion(connection: Connection, job: StoredJob) -> ConversionFigures:
     """Return the part of a conversion's report that other jobs do not have."""
     rejected_rows, (judged_rows, asked_again) = count_rejected(connection, job.id), count_judged(connection, job.id)
-    rejections = rejected_rows.by_module | {"both": rejected_rows.rows}
-    accepted_rows = {name: judged_rows - rejections.get(name, 0) for name in (*MODULES, "both")}
-    levels, verdicts = _levels(connection, job.id), _verdicts(connection, job.id)
-    report: dict[str, Any] = {
-        "source": job.spec.get("source", job.benchmark),
-        "rows_in": job.items,
-        "rows_per_second": _speed(connection, job, judged_rows),
-        "accepted": accepted_rows,
-        "levels": levels,
-        "at_least": _at_least(levels, job.items, accepted_rows["both"]),
-        "verdicts": verdicts,
-        "average_turns": _average_turns(connection, job.id),
-        "remarks": remarks(job.spec, judged_rows, verdicts),
-        "outcomes": (outcomes := count_outcomes(connection, job, levels)),
-        "outcome_totals": total_outcomes(outcomes),
-    }
-    if job.spec.get("teacher"):
-        report |= cost_figures(connection, job)
-        if job.spec.get("vision"):
-            report["vision"] = job.spec["vision"]
-        report["reasks"] = asked_again
-    return report
+    rejections = rejected_rows.by_module | {BOTH: rejected_rows.rows}
+    accepted_rows = {name: judged_rows - rejections.get(name, 0) for name in (*MODULES, BOTH)}
+    levels, verdicts = _levels(connection, job.id), count_filters(connection, job.id)
+    outcomes, has_teacher = count_outcomes(connection, job, levels), bool(job.spec.get("teacher"))
+    return ConversionFigures(
+        source=job.spec.get("source", job.benchmark),
+        rows_in=job.items,
+        rows_per_second=_speed(connection, job, judged_rows),
+        accepted=accepted_rows,
+        levels=levels,
+        at_least=_at_least(levels, job.items, accepted_rows[BOTH]),
+        verdicts=verdicts,
+        average_turns=_average_turns(connection, job.id),
+        remarks=remarks(job.spec, judged_rows, verdicts),
+        outcomes=outcomes,
+        outcome_totals=total_outcomes(outcomes),
+        cost=cost_figures(connection, job) if has_teacher else None,
+        vision=(job.spec.get("vision") or None) if has_teacher else None,
+        reasks=asked_again if has_teacher else None,
+    )
 
 
 def _speed(connection: Connection, job: StoredJob, judged_rows: int) -> float | None:
@@ -62,7 +92,7 @@ def _levels(connection: Connection, job: str) -> dict[str, int]:
     return {level: counts[level] for level in reversed(LEVELS) if level in counts}
 
 
-def _at_least(levels: dict[str, int], rows: int, accepted_rows: int) -> dict[str, dict[str, Any]]:
+def _at_least(levels: dict[str, int], rows: int, accepted_rows: int) -> dict[str, LevelRows]:
     """Return, for each level that occurs, number and shares of the rows with that or a stronger level.
 
     The weakest level is first. `rows` is the number of all rows, `accepted_rows` that of the accepted rows.
@@ -73,23 +103,9 @@ def _at_least(levels: dict[str, int], rows: int, accepted_rows: int) -> dict[str
         for index, level in enumerate(present_levels)
     }
     return {
-        level: {"rows": count, "of_rows_in": round(count / rows, 6), "of_accepted": round(count / accepted_rows, 6)}
+        level: LevelRows(count, round(count / rows, 6), round(count / accepted_rows, 6))
         for level, count in counts.items()
     }
-
-
-def _verdicts(connection: Connection, job: str) -> list[dict[str, Any]]:
-    """Count the rows by filter and module, the most frequent filter first."""
-    filters: dict[str, dict[str, Any]] = {}
-    for verdict in count_verdicts(connection, job):
-        figures = filters.setdefault(verdict.name, _describe_filter(verdict.name, verdict.rejects))
-        figures[verdict.module] = verdict.rows
-    return sorted(filters.values(), key=lambda figures: (-max(figures[module] for module in MODULES), figures["name"]))
-
-
-def _describe_filter(name: str, rejects: bool) -> dict[str, Any]:
-    meaning = REASONS.get(name) or VERDICTS.get(name, ((), ""))[1]
-    return {"name": name, "meaning": meaning, "rejects": rejects, **dict.fromkeys(MODULES, 0)}
 
 
 def _average_turns(connection: Connection, job: str) -> float | None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.conversion import list_notes, list_rejections
@@ -28,7 +28,18 @@ class RowOutcome(StrEnum):
     REJECTED = "rejected"
 
 
-def count_outcomes(connection: Connection, job: StoredJob, levels: Mapping[str, int]) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class OutcomeRows:
+    """The number of rows with the same outcome, check level, rule and note."""
+
+    outcome: RowOutcome
+    level: str
+    rule: str
+    note: str
+    rows: int
+
+
+def count_outcomes(connection: Connection, job: StoredJob, levels: Mapping[str, int]) -> list[OutcomeRows]:
     """Return the rows of a conversion by outcome, level, rule and note, in this order; each judged row counts once.
 
     `levels` has the accepted rows by check level. The rule of an accepted row is that of its stratum in an audit
@@ -51,7 +62,7 @@ def count_outcomes(connection: Connection, job: StoredJob, levels: Mapping[str, 
         counts[outcome, level, UNSURE if UNSURE in names else min(names, key=_order), ""] += 1
     order = list(RowOutcome)
     return [
-        {"outcome": outcome, "level": level, "rule": name, "note": note, "rows": rows}
+        OutcomeRows(outcome, level, name, note, rows)
         for (outcome, level, name, note), rows in sorted(
             counts.items(), key=lambda pair: (order.index(pair[0][0]), -pair[1], pair[0])
         )
@@ -59,11 +70,11 @@ def count_outcomes(connection: Connection, job: StoredJob, levels: Mapping[str, 
     ]
 
 
-def total_outcomes(outcomes: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+def total_outcomes(outcomes: Iterable[OutcomeRows]) -> dict[str, int]:
     """Return the number of rows of each outcome, also of those that do not occur."""
     totals = dict.fromkeys((str(outcome) for outcome in RowOutcome), 0)
     for group in outcomes:
-        totals[group["outcome"]] += group["rows"]
+        totals[group.outcome] += group.rows
     return totals
 
 

@@ -10,7 +10,7 @@ from db.queue.stored_jobs import StoredJob
 from lumos_queue.records import Role
 from lumos_queue.reports.agent_requests import describe_field, describe_stop, describe_text
 from lumos_queue.reports.model_names import models_of, name_models
-from lumos_queue.reports.readers import describe_reader
+from lumos_queue.reports.readers import find_reader
 
 #: The most important names, in this order; other names of a request follow in alphabetical order.
 _FIRST = (
@@ -86,7 +86,8 @@ def _facts(job: StoredJob) -> Iterator[tuple[str, str]]:
     yield "seed", str(job.seed)
     yield "code", job.code_version
     request = job.spec.get("infer", job.spec)
-    yield from describe_reader(job).items()
+    if reader := find_reader(job):
+        yield "reader", reader
     yield from _flatten({key: value for key, value in request.items() if key not in _OF_ROW})
 
 

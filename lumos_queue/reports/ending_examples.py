@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
 from db.queries.examples import ExampleEpisode, find_ending_example, find_wrong_example
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.records import Ending
+from lumos_queue.reports.job_report import JobReport
 from lumos_queue.reports.trajectory import gold_text
 
 
@@ -27,21 +27,21 @@ class EndingExample:
     gold: str = ""  #: the answer that was expected of it
 
 
-def find_ending_examples(connection: Connection, job: StoredJob, report: Mapping[str, Any]) -> list[EndingExample]:
+def find_ending_examples(connection: Connection, job: StoredJob, report: JobReport) -> list[EndingExample]:
     """Return the endings of the job with this report: answers first, then the most frequent."""
-    counts: Mapping[str, int] = report.get("endings", {})
+    counts = report.episodes.endings if report.episodes else {}
     endings = sorted(counts, key=lambda ending: (ending != Ending.ANSWERED, -counts[ending], ending))
     return [_describe(connection, job, report, ending, counts[ending]) for ending in endings]
 
 
-def _describe(
-    connection: Connection, job: StoredJob, report: Mapping[str, Any], ending: str, episodes: int
-) -> EndingExample:
+def _describe(connection: Connection, job: StoredJob, report: JobReport, ending: str, episodes: int) -> EndingExample:
     if ending == Ending.ANSWERED:
-        has_wrong = job.kind == JobKind.EVALUATE and report.get("correct") != report["n"]
-        example = find_wrong_example(connection, job.id, report["metric"]) if has_wrong else None
+        scores, example = report.scores, None
+        if job.kind == JobKind.EVALUATE and scores is not None and scores.correct != report.n:
+            example = find_wrong_example(connection, job.id, scores.metric)
         return _with(job, ending, episodes, example)
-    messages = [problem["message"] for problem in report["problems"] if problem["ending"] == ending]
+    problems = report.episodes.problems if report.episodes else ()
+    messages = [problem.message for problem in problems if problem.ending == ending]
     example = find_ending_example(connection, job.id, ending, messages[0] if messages else None)
     return _with(job, ending, episodes, example, messages)
 

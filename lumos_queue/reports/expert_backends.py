@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from db.engine.connection import Connection
 from db.queries.plans import count_expert_runs
@@ -12,20 +12,24 @@ from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.reports.expert_runs import EXPERT
 
 
-def expert_backends(connection: Connection, job: StoredJob) -> dict[str, Any]:
-    """Return `experts`: for each expert that ran, its `backend` (a URL), `fidelity` and number of `runs`.
+@dataclass(frozen=True, slots=True)
+class ExpertBackend:
+    """Where an expert ran."""
 
-    The fidelity is '' for experts of another machine. Return {} for jobs without runs of experts.
-    """
+    backend: str  #: a URL
+    fidelity: str  #: '' for experts of another machine
+    runs: int
+
+
+def expert_backends(connection: Connection, job: StoredJob) -> dict[str, ExpertBackend]:
+    """Return where each expert ran, by name; {} for jobs without runs of experts."""
     agent = job.spec.get("infer", job.spec).get("agent", {})
     tools = agent.get("tools", {})
     if ALL not in tools:
         return {}
     counts = count_expert_runs(connection, job.id, EXPERT)
-    names = ("backend", "fidelity")
-    experts = {
-        expert: dict(zip(names, map(str, describe_backend(expert, tools)), strict=True)) | {"runs": counts[expert]}
-        for expert in EXPERTS
-        if expert in counts
+    backends = {expert: describe_backend(expert, tools) for expert in EXPERTS if expert in counts}
+    return {
+        expert: ExpertBackend(str(backend), str(fidelity), counts[expert])
+        for expert, (backend, fidelity) in backends.items()
     }
-    return {"experts": experts} if experts else {}

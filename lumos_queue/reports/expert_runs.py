@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from db.engine.connection import Connection
 from db.journal.tool_calls import list_accepted_calls
@@ -11,20 +12,37 @@ from db.queries.plans import count_plan_steps
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.experts.parsing import UNBALANCED
 from lumos_queue.formulations.plan_reading import UNRESOLVED
-from lumos_queue.formulations.registry import FORMULATIONS
 
 EXPERT = "expert"  #: the tool that the calls of experts name
 
 
-def expert_runs(connection: Connection, job: StoredJob) -> dict[str, Any]:
-    """Return `expert_runs` and `plan_steps` of a job whose formulation runs plans of experts; {} for other jobs.
+@dataclass(frozen=True, slots=True)
+class ExpertSamples:
+    """The samples on which experts ran."""
 
-    `runs` counts calls by provenance; `failed` counts calls without a result by status. `samples` counts the samples on
-    which experts ran (`n`), and by kind of problem the samples for which infrastructure failed (`without_value`).
-    """
-    formulation = FORMULATIONS.find(job.formulation)
-    if formulation is None or not formulation.experts:
-        return {}
+    n: int
+    without_value: Mapping[str, int]  #: those for which infrastructure failed, by kind of problem
+
+
+@dataclass(frozen=True, slots=True)
+class ExpertRuns:
+    """The calls of experts."""
+
+    runs: Mapping[str, int]  #: by provenance
+    failed: Mapping[str, int]  #: calls without a result, by status
+    samples: ExpertSamples
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSteps:
+    """The steps of plans."""
+
+    n: int
+    unresolved: int  #: those that name no expert
+
+
+def count_expert_calls(connection: Connection, job: StoredJob) -> ExpertRuns:
+    """Return the calls of experts of a job whose formulation runs plans of experts."""
     runs: Counter[str] = Counter()
     failures: Counter[str] = Counter()
     problems: Counter[str] = Counter()
@@ -37,13 +55,11 @@ def expert_runs(connection: Connection, job: StoredJob) -> dict[str, Any]:
         for value in execution.values:
             samples += len(value.get("items", ()))
             problems.update(str(problem).partition(":")[0] for problem in value.get("problems", {}).values())
-    without_value = dict(sorted(problems.items()))
+    expert_samples = ExpertSamples(samples, dict(sorted(problems.items())))
+    return ExpertRuns(dict(sorted(runs.items())), dict(sorted(failures.items())), expert_samples)
+
+
+def count_steps(connection: Connection, job: StoredJob) -> PlanSteps:
+    """Return the steps of the plans of a job whose formulation runs plans of experts."""
     steps = count_plan_steps(connection, job.id, UNRESOLVED, UNBALANCED)
-    return {
-        "expert_runs": {
-            "runs": dict(sorted(runs.items())),
-            "failed": dict(sorted(failures.items())),
-            "samples": {"n": samples, "without_value": without_value},
-        },
-        "plan_steps": {"n": steps.n, "unresolved": steps.unresolved},
-    }
+    return PlanSteps(steps.n, steps.unresolved)

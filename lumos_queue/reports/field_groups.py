@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
-from typing import Any
 
 from db.engine.connection import Connection
 from db.kinds.job_kinds import RUNS
@@ -51,13 +50,15 @@ class FieldGroup:
     values: int = 1  #: number of different values
     tasks: dict[int, Task] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
-        value_field = {"value": self.value} if self.kind == GroupKind.VALUE else {}
-        return {
-            "kind": str(self.kind),
-            **value_field,
-            **({"values": self.values} if self.kind == GroupKind.OTHER else {}),
-        }
+    @property
+    def shown_value(self) -> str | None:
+        """The value of GroupKind.VALUE; None for other kinds."""
+        return self.value if self.kind == GroupKind.VALUE else None
+
+    @property
+    def shown_values(self) -> int | None:
+        """The number of values of GroupKind.OTHER; None for other kinds."""
+        return self.values if self.kind == GroupKind.OTHER else None
 
 
 Groups = Mapping[str, Sequence[FieldGroup]]  #: groups by name of the field, the most frequent first, `other` last

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.pairs import Pairs
@@ -16,15 +15,14 @@ from lumos_queue.reports.comparison_values import GroupComparison, PairCompariso
 from lumos_queue.reports.field_groups import Groups, split_tasks
 from lumos_queue.reports.groups import measure_groups
 from lumos_queue.reports.pair_figures import measure_group_pairs
+from lumos_queue.reports.score_values import FieldGroupScores
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.paired_tests import holm
-
-Report = dict[str, Any]
 
 
 def measure_by_fields(
     connection: Connection, job: StoredJob, fields: Sequence[str], metrics: Sequence[str]
-) -> dict[str, list[Report]]:
+) -> dict[str, list[FieldGroupScores]]:
     """Return the scores of a job's groups, by name of the field; the most frequent group is first.
 
     Raises SpecError for a job without scores, and for the fields that `split_tasks` refuses.
@@ -38,7 +36,10 @@ def measure_by_fields(
     scores_by_field = {}
     for name, groups in split_tasks(connection, job, fields).items():
         figures = measure_groups(job, metric_values, Benchmark(), [group.tasks for group in groups])
-        scores_by_field[name] = [group.as_json() | scores for group, scores in zip(groups, figures, strict=True)]
+        scores_by_field[name] = [
+            FieldGroupScores(str(group.kind), group.shown_value, group.shown_values, scores)
+            for group, scores in zip(groups, figures, strict=True)
+        ]
     return scores_by_field
 
 
@@ -52,7 +53,9 @@ def compare_by_fields(
         figures = measure_group_pairs(connection, first, second, pairs, [group.tasks for group in field_groups])
         differences_by_field[name] = [
             GroupComparison(
-                **group.as_json(),
+                kind=str(group.kind),
+                value=group.shown_value,
+                values=group.shown_values,
                 n=len(group.tasks) * samples,
                 pairs=None if group_figures else 0,
                 figures=group_figures,

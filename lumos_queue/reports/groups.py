@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
 
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
+from lumos_queue.reports.score_values import GroupScores, MissingOverall, Overall, OverallMean, OverallScore, Range
 from lumos_queue.reports.scores import Values, measure_metric, samples_of
 from lumos_queue.scoring.statistics import compute_weighted_interval
-
-Report = dict[str, Any]
 
 
 def split_by_group(
     job: StoredJob, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]
-) -> dict[str, Any]:
-    """Return `groups` and `overall` of a report, if the benchmark has them.
-
-    `groups` maps the grouping's name and the group's name to `n` items, the `metrics` that apply, and `overall`.
-    """
-    report: Report = {}
-    if benchmark.groups:
-        report["groups"] = {
-            name: _measure_groups(job, values, benchmark, tasks, group_of)
-            for name, group_of in benchmark.groups.items()
-        }
-    if benchmark.overalls:
-        report["overall"] = _measure_overalls(job, values, benchmark, tasks)
-    return report
+) -> dict[str, dict[str, GroupScores]]:
+    """Return the scores by the name of each grouping of the benchmark and the name of the group."""
+    return {
+        name: _measure_groups(job, values, benchmark, tasks, group_of) for name, group_of in benchmark.groups.items()
+    }
 
 
 def _measure_groups(
@@ -39,7 +28,7 @@ def _measure_groups(
     benchmark: Benchmark,
     tasks: Mapping[int, Task],
     group_of: Callable[[Task], str],
-) -> Report:
+) -> dict[str, GroupScores]:
     members: dict[str, dict[int, Task]] = {}
     for key, task in tasks.items():
         members.setdefault(group_of(task), {})[key] = task
@@ -50,8 +39,8 @@ def _measure_groups(
 
 def measure_groups(
     job: StoredJob, values: Mapping[str, Values], benchmark: Benchmark, groups: Sequence[Mapping[int, Task]]
-) -> list[Report]:
-    """Return the figures of each group of tasks: `n` items, `metrics` and `overall`. Groups must not overlap."""
+) -> list[GroupScores]:
+    """Return the scores of each group of tasks. Groups must not overlap."""
     group_of = {key: index for index, tasks in enumerate(groups) for key in tasks}
     inside: list[dict[str, list[tuple[int, float, int]]]] = [{metric: [] for metric in values} for _ in groups]
     for metric, metric_values in values.items():
@@ -65,23 +54,21 @@ def measure_groups(
 
 def _measure_group(
     job: StoredJob, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]
-) -> Report:
+) -> GroupScores:
     items = len(tasks) * samples_of(job)
     missing_items = items - max(map(len, values.values()), default=0)
-    figures: Report = {
-        "n": items,
-        "metrics": {
-            name: measure_metric(job, metric_values, missing_items, tasks)
-            for name, metric_values in values.items()
-            if metric_values
-        },
+    metrics = {
+        name: measure_metric(job, metric_values, missing_items, tasks)
+        for name, metric_values in values.items()
+        if metric_values
     }
-    return figures | {"overall": _measure_overalls(job, values, benchmark, tasks)} if benchmark.overalls else figures
+    return GroupScores(items, metrics, measure_overalls(job, values, benchmark, tasks) if benchmark.overalls else None)
 
 
-def _measure_overalls(
+def measure_overalls(
     job: StoredJob, values: Mapping[str, Values], benchmark: Benchmark, tasks: Mapping[int, Task]
-) -> Report:
+) -> dict[str, Overall]:
+    """Return the overall scores of the benchmark by name."""
     return {
         name: measure_overall(values, tasks, metric_of, samples_of(job))
         for name, metric_of in benchmark.overalls.items()
@@ -90,13 +77,13 @@ def _measure_overalls(
 
 def measure_overall(
     values: Mapping[str, Values], tasks: Mapping[int, Task], metric_of: Callable[[Task], str], samples: int
-) -> Report:
+) -> Overall:
     """Return figures over tasks that are judged by different metrics.
 
     `over_metrics` is the unweighted mean of the metrics' means (as in OpenAGI's tables); its `n` counts metrics.
     `over_tasks` is the mean of all items, each by the metric of its task; its `n` counts items. An item that is not
     judged counts as 0, and `bounds` is the range of the figure for all scores of such items. If a metric has no judged
-    item, there are no figures, only `not_run` with the names of such metrics.
+    item, return a MissingOverall with the names of such metrics.
     """
     pending: dict[str, dict[int, int]] = {}  # metric → task → items that are not judged
     for key, task in tasks.items():
@@ -110,7 +97,7 @@ def measure_overall(
                 rows.append((key, value))
     counts = {metric: len(rows) for metric, rows in judged_rows.items()}
     if unjudged_metrics := sorted(metric for metric, count in counts.items() if not count):
-        return {"not_run": unjudged_metrics}
+        return MissingOverall(unjudged_metrics)
     source = {key: source_row(task) for key, task in tasks.items()}
     ends = []
     for filler in (0.0, 1.0):
@@ -127,15 +114,17 @@ def measure_overall(
         [(row, value, 1 / len(rows)) for rows in metric_rows.values() for row, value in rows] for metric_rows in ends
     ]
     over_tasks = [[(row, value, 1.0) for rows in metric_rows.values() for row, value in rows] for metric_rows in ends]
-    return {
-        "over_metrics": {"n": len(judged_rows), **_measure(*over_metrics)},
-        "over_tasks": {"n": items, **_measure(*over_tasks)},
-        "items": {metric: len(rows) for metric, rows in ends[0].items()},
-    }
+    return OverallScore(
+        _measure(len(judged_rows), *over_metrics),
+        _measure(items, *over_tasks),
+        {metric: len(rows) for metric, rows in ends[0].items()},
+    )
 
 
-def _measure(worst: Sequence[tuple[Hashable, float, float]], best: Sequence[tuple[Hashable, float, float]]) -> Report:
+def _measure(
+    n: int, worst: Sequence[tuple[Hashable, float, float]], best: Sequence[tuple[Hashable, float, float]]
+) -> OverallMean:
     """Return the value with missing items as wrong; its interval also covers the interval with them as right."""
     low, high = compute_weighted_interval(worst) or (0.0, 0.0, 1.0), compute_weighted_interval(best) or (0.0, 0.0, 1.0)
-    figures: Report = {"value": round(low[0], 6), "ci95": [round(low[1], 6), round(high[2], 6)]}
-    return figures | ({"bounds": [round(low[0], 6), round(high[0], 6)]} if worst != best else {})
+    bounds: Range | None = (round(low[0], 6), round(high[0], 6)) if worst != best else None
+    return OverallMean(n, round(low[0], 6), (round(low[1], 6), round(high[2], 6)), bounds)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass
 from statistics import fmean
-from typing import Any
 
 from db.engine.connection import Connection
 from db.journal.step_records import NO, YES
@@ -12,33 +12,47 @@ from db.queries.labels import RATINGS, newest_ratings
 from db.queue.stored_jobs import StoredJob
 from db.review.approvals import count_answers
 from lumos_queue.formulations.registry import FORMULATIONS
+from lumos_queue.reports.score_values import Range
 from lumos_queue.scoring.statistics import compute_weighted_interval
 
 _LEAST, _MOST = int(RATINGS[0]), int(RATINGS[-1])
 
 
-def people_figures(connection: Connection, job: StoredJob) -> dict[str, Any]:
-    """Return the counts of `plans`, if people approve the job's plans, and `ratings`, if there are any.
+@dataclass(frozen=True, slots=True)
+class PlanAnswers:
+    """The plans that people were shown, by their answers."""
 
-    An episode's rating is the mean over people, and `mean` is the mean over rated episodes; `of` is the number of all
-    items. The interval is for means between the lowest and the highest rating (compute_weighted_interval), with the
-    samples of a task as a cluster.
-    """
-    figures: dict[str, Any] = {}
+    approved: int
+    refused: int
+    unanswered: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """The mean rating by people over the rated episodes, on the scale of ratings."""
+
+    mean: float
+    ci95: Range
+    rated: int  #: episodes
+    of: int  #: items of the job
+    people: int
+
+
+def count_plan_answers(connection: Connection, job: StoredJob) -> PlanAnswers | None:
+    """Return people's answers on the job's plans; None if no person approves its plans."""
     formulation = FORMULATIONS.find(job.formulation)
-    if formulation is not None and formulation.approved:
-        counts = count_answers(connection, job.id)
-        figures["plans"] = {
-            "approved": counts.get(YES, 0),
-            "refused": counts.get(NO, 0),
-            "unanswered": counts.get("", 0),
-        }
-    if ratings := _ratings(connection, job):
-        figures["ratings"] = ratings
-    return figures
+    if formulation is None or not formulation.approved:
+        return None
+    counts = count_answers(connection, job.id)
+    return PlanAnswers(counts.get(YES, 0), counts.get(NO, 0), counts.get("", 0))
 
 
-def _ratings(connection: Connection, job: StoredJob) -> dict[str, Any]:
+def measure_ratings(connection: Connection, job: StoredJob) -> Ratings | None:
+    """Return the mean rating of a job; None without ratings.
+
+    An episode's rating is the mean over people. The interval is for means between the lowest and the highest rating
+    (compute_weighted_interval), with the samples of a task as a cluster.
+    """
     by_episode: dict[int, list[int]] = defaultdict(list)
     tasks: dict[int, int | None] = {}
     people = set()
@@ -47,17 +61,11 @@ def _ratings(connection: Connection, job: StoredJob) -> dict[str, Any]:
         tasks[rating.episode] = rating.task
         people.add(rating.labeller)
     if not by_episode:
-        return {}
+        return None
     means = {episode: fmean(values) for episode, values in by_episode.items()}
     shares = [(tasks[episode], (mean - _LEAST) / (_MOST - _LEAST), 1.0) for episode, mean in means.items()]
     share, low, high = compute_weighted_interval(shares) or (0.0, 0.0, 1.0)
-    return {
-        "mean": _rating(share),
-        "ci95": [_rating(low), _rating(high)],
-        "rated": len(means),
-        "of": job.items,
-        "people": len(people),
-    }
+    return Ratings(_rating(share), (_rating(low), _rating(high)), len(means), job.items, len(people))
 
 
 def _rating(share: float) -> float:

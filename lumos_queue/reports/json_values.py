@@ -11,6 +11,12 @@ _PLACEMENT = "json"
 OPTIONAL = {_PLACEMENT: "left out if None"}
 #: Metadata of a field whose own fields become keys of the object around it. None adds no key.
 MERGED = {_PLACEMENT: "merged"}
+_KEY = "json key"
+
+
+def named(key: str) -> dict[str, str]:
+    """Return the metadata of a field whose key in the JSON is a reserved word of Python."""
+    return {_KEY: key}
 
 
 def as_json(value: Any) -> Any:
@@ -24,7 +30,7 @@ def as_json(value: Any) -> Any:
             if placement == MERGED[_PLACEMENT]:
                 members |= as_json(content)
             else:
-                members[member.name] = as_json(content)
+                members[member.metadata.get(_KEY, member.name)] = as_json(content)
         return members
     if isinstance(value, Mapping):
         return {key: as_json(content) for key, content in value.items()}

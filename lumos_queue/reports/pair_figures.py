@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.pairs import Kind, Pairs
@@ -13,7 +12,8 @@ from db.queries.tasks import first_task, load_keyed_tasks
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
-from lumos_queue.reports.comparison_values import Mean, PairFigures
+from lumos_queue.reports.comparison_values import PairFigures
+from lumos_queue.reports.score_values import Mean
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.clusters import Clusters, bootstrap_interval, sign_flip_p, tasks_needed
 from lumos_queue.scoring.paired_tests import PairedCounts, mcnemar_p, tango_interval, tasks_for_power
@@ -169,7 +169,7 @@ def _sum_sources(tasks: Mapping[int, Task], rows: Sequence[PairRow], by_row: boo
 
     With `by_row` False, each task is its own source.
     """
-    sums: dict[Any, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0, 0])
+    sums: dict[Hashable, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0, 0])
     for key, value_a, of_a, value_b, of_b in rows:
         inputs = tasks[key].inputs
         sets = len(inputs["sets"]) if "sets" in inputs else 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from db.engine.connection import Connection
 from db.queries.plans import list_ended_plans
@@ -17,22 +17,28 @@ from lumos_queue.prompts.model_synthesis import FINE_TUNING
 from lumos_queue.records import Ending
 
 
-def plan_feasibility(connection: Connection, job: StoredJob) -> dict[str, Any]:
-    """Return `plan_feasibility` of a job that runs plans on tasks of OpenAGI; {} for other jobs.
+@dataclass(frozen=True, slots=True)
+class PlanFeasibility:
+    """The numbers of plans that are feasible by each rule."""
 
-    `rule` is the job's own; `types` and `released` count plans that are feasible by each rule, of `n` episodes that
-    ended, without those that infrastructure ended.
-    """
+    rule: str  #: the job's own
+    types: int
+    released: int
+    n: int  #: episodes that ended, without those that infrastructure ended
+
+
+def plan_feasibility(connection: Connection, job: StoredJob) -> PlanFeasibility | None:
+    """Return the feasible plans of a job that runs plans on tasks of OpenAGI; None for other jobs."""
     formulation = FORMULATIONS.find(job.formulation)
     if formulation is None or "feasibility" not in formulation.settings:
-        return {}
+        return None
     stored_settings = job.spec.get("infer", job.spec)["agent"].get("settings", {})
     settings = {name: stored_settings.get(name, setting.default) for name, setting in formulation.settings.items()}
     rule, counts = settings["feasibility"], {TYPES: 0, RELEASED: 0}
     n = 0
     for plan in list_ended_plans(connection, job.id):
         if (number := number_of(job.benchmark, plan.row)) is None:
-            return {}
+            return None
         n += 1
         notes = [text.partition(": ")[2] for text in plan.subgoals]  # without their labels
         names = [note for note in notes if note in EXPERTS]
@@ -45,4 +51,4 @@ def plan_feasibility(connection: Connection, job: StoredJob) -> dict[str, Any]:
         if settings["duplicates"] == DEDUPE:
             names = list(dict.fromkeys(names))
         counts[RELEASED] += not find_released_refusal(names, number, settings["schema"] != FINE_TUNING)
-    return {"plan_feasibility": {"rule": rule, **counts, "n": n}}
+    return PlanFeasibility(rule, counts[TYPES], counts[RELEASED], n)

@@ -8,7 +8,7 @@ episode less real: such calls are counted, but they do not affect the class.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
 
 from db.engine.connection import Connection
 from db.queries.tool_figures import list_judged_names, list_scored_episodes, provenances, tool_calls
@@ -17,6 +17,8 @@ from lumos_queue.execution.prefill import source_row
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import Task
 from lumos_queue.reports.expert_runs import EXPERT
+from lumos_queue.reports.json_values import MERGED
+from lumos_queue.reports.score_values import Metric
 from lumos_queue.scoring.statistics import compute_weighted_interval
 
 LEAST_REAL_FIRST = ("synthetic", "simulated", "recorded", "live")
@@ -24,20 +26,34 @@ NONE = "none"  #: class of an episode without an answer of a tool, or of a call 
 NO_SCORE = "no score"  #: class of items that are not judged, for reasons other than the agent
 
 
+@dataclass(frozen=True, slots=True)
+class ToolCalls:
+    """The number of external calls of tools with the same provenance and status."""
+
+    provenance: str  #: `none` for a call without an answer
+    status: str
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClassScores:
+    """The scores of the episodes of a class."""
+
+    n: int  #: items
+    metrics: Mapping[str, Metric] = field(default_factory=dict[str, Metric], metadata=MERGED)
+
+
 def classify(sources: frozenset[str]) -> str:
     """Return the class of an episode: the least real provenance of its answers, or `none` without answers."""
     return next((provenance for provenance in LEAST_REAL_FIRST if provenance in sources), NONE)
 
 
-def count_tool_calls(connection: Connection, job: str) -> list[dict[str, Any]]:
+def count_tool_calls(connection: Connection, job: str) -> list[ToolCalls]:
     """Count the external calls of tools by provenance and status, including calls without an answer."""
-    return [
-        {"provenance": provenance or NONE, "status": status, "calls": calls}
-        for provenance, status, calls in tool_calls(connection, job)
-    ]
+    return [ToolCalls(provenance or NONE, status, calls) for provenance, status, calls in tool_calls(connection, job)]
 
 
-def split_scores(connection: Connection, job: StoredJob, tasks: Mapping[int, Task]) -> dict[str, Any]:
+def split_scores(connection: Connection, job: StoredJob, tasks: Mapping[int, Task]) -> dict[str, ClassScores]:
     """Return the number of items and the metrics with intervals by class; {} if all items are of the same class.
 
     Each item of the job has one class. In a judge's job, the judged runs determine the classes; if these runs
@@ -55,14 +71,16 @@ def split_scores(connection: Connection, job: StoredJob, tasks: Mapping[int, Tas
         values.setdefault(name, {}).setdefault(metric, []).append((source_row(tasks[task]), value, float(trials)))
     if len(ordinals_by_class) < 2:
         return {}
-    figures: dict[str, Any] = {
-        name: {"n": len(ordinals_by_class[name])}
-        | {metric: _measure(metric_values) for metric, metric_values in values[name].items()}
+    figures = {
+        name: ClassScores(
+            len(ordinals_by_class[name]),
+            {metric: _measure(metric_values) for metric, metric_values in values[name].items()},
+        )
         for name in (*LEAST_REAL_FIRST, NONE)
         if name in ordinals_by_class
     }
     unscored_items = job.items - sum(map(len, ordinals_by_class.values()))
-    return figures | ({NO_SCORE: {"n": unscored_items}} if unscored_items else {})
+    return figures | ({NO_SCORE: ClassScores(unscored_items)} if unscored_items else {})
 
 
 def _sources(connection: Connection, job: StoredJob) -> dict[int, frozenset[str]]:
@@ -80,7 +98,7 @@ def _sources(connection: Connection, job: StoredJob) -> dict[int, frozenset[str]
     return {ordinal: by_name.get(name, frozenset()) for ordinal, name in judged_names.items()} if by_name else {}
 
 
-def _measure(values: list[tuple[str, float, float]]) -> dict[str, Any]:
+def _measure(values: list[tuple[str, float, float]]) -> Metric:
     value, low, high = compute_weighted_interval(values) or (0.0, 0.0, 1.0)
     trials = round(sum(weight for _, _, weight in values))
-    return {"value": round(value, 6), "ci95": [round(low, 6), round(high, 6)], "of": trials}
+    return Metric(round(value, 6), (round(low, 6), round(high, 6)), trials)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lumos_queue.records import MODULES
+from lumos_queue.reports.conversion_filters import FilterVerdicts
 
 MIN_SHARE = 0.05  #: the share of overlong rows from which on there is a remark
 
 
-def remarks(spec: Mapping[str, Any], judged_rows: int, verdicts: Sequence[Mapping[str, Any]]) -> list[str]:
+def remarks(spec: Mapping[str, Any], judged_rows: int, verdicts: Sequence[FilterVerdicts]) -> list[str]:
     """Return the remarks; `judged_rows` is the number of judged rows, `verdicts` are the report's counts by filter."""
-    rows = max(
-        (verdict[module] for verdict in verdicts if verdict["name"] == "overlong" for module in MODULES), default=0
-    )
+    rows = max((verdict.most for verdict in verdicts if verdict.name == "overlong"), default=0)
     if not rows or rows < MIN_SHARE * judged_rows:
         return []
     return [

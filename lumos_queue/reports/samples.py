@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from db.engine.connection import Connection
 from db.queries.samples import SampleKind, TaskSamples, sample_kinds, stream_samples
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.prompts.choice_text import split_choices
+from lumos_queue.reports.json_values import OPTIONAL
+from lumos_queue.reports.score_values import Range
 from lumos_queue.reports.scores import samples_of
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.majority import majority_at, read_vote
@@ -19,23 +21,59 @@ from lumos_queue.scoring.statistics import compute_counted_interval, wilson
 MAX_VOTED = 200_000  #: limit of the items of a job whose answers are read for the majority vote: about a second
 
 
-def sample_figures(connection: Connection, job: StoredJob, metric: str, kind: AnswerKind | None) -> dict[str, Any]:
-    """Return `samples` of a report: flip rate, pass@k and maj@k of a job by a metric; {} for one sample.
+@dataclass(frozen=True, slots=True)
+class FlipRate:
+    """The share of tasks whose judged samples have different scores, with Wilson's interval."""
+
+    rate: float | None  #: None without tasks
+    ci95: Range
+    flipped: int
+    of: int  #: tasks with two or more judged samples
+    too_few: int  #: tasks with fewer
+
+
+@dataclass(frozen=True, slots=True)
+class ShareAt:
+    """pass@k or maj@k: a mean over tasks."""
+
+    k: int
+    value: float | None  #: None without tasks
+    ci95: Range
+    of: int  #: tasks with k or more judged samples
+    too_few: int  #: tasks with fewer
+
+
+@dataclass(frozen=True, slots=True)
+class SampleFigures:
+    """The figures of a job with several samples of each task."""
+
+    metric: str
+    n: int  #: samples of a task
+    tasks: int
+    flips: FlipRate
+    pass_at: Sequence[ShareAt] | None = field(default=None, metadata=OPTIONAL)  #: None unless all scores are 0 or 1
+    majority_at: Sequence[ShareAt] | None = field(default=None, metadata=OPTIONAL)
+
+
+def sample_figures(
+    connection: Connection, job: StoredJob, metric: str, kind: AnswerKind | None
+) -> SampleFigures | None:
+    """Return flip rate, pass@k and maj@k of a job by a metric; None for one sample of each task.
 
     `kind` is the kind of the benchmark's answers. It is None if the benchmark judges more than the answer; then there
     is no maj@k.
     """
     samples = samples_of(job)
     if samples < 2:
-        return {}
+        return None
     figures = measure_samples(sample_kinds(connection, job.id, metric), metric, samples, job.items)
-    if kind is not None and "pass_at" in figures and job.items <= MAX_VOTED:
+    if kind is not None and figures.pass_at is not None and job.items <= MAX_VOTED:
         tasks = stream_samples(connection, job.id, metric)
-        figures["majority_at"] = measure_majority(tasks, kind, samples, job.items // samples)
-    return {"samples": figures}
+        return replace(figures, majority_at=measure_majority(tasks, kind, samples, job.items // samples))
+    return figures
 
 
-def measure_majority(tasks: Iterable[TaskSamples], kind: AnswerKind, samples: int, count: int) -> list[dict[str, Any]]:
+def measure_majority(tasks: Iterable[TaskSamples], kind: AnswerKind, samples: int, count: int) -> list[ShareAt]:
     """Return maj@k for each k from 2 on, over the tasks that have k or more judged samples.
 
     `count` is the number of all tasks of the job. A task is one observation: its mean over groups of k samples
@@ -52,7 +90,7 @@ def measure_majority(tasks: Iterable[TaskSamples], kind: AnswerKind, samples: in
     return [_describe_share(k, [(value, 1.0, number) for value, number in values[k].items()], count) for k in numbers]
 
 
-def measure_samples(kinds: Sequence[SampleKind], metric: str, samples: int, items: int) -> dict[str, Any]:
+def measure_samples(kinds: Sequence[SampleKind], metric: str, samples: int, items: int) -> SampleFigures:
     """Return flip rate and pass@k over the `items` / `samples` tasks. Samples that are not judged do not count.
 
     Of the tasks with two or more judged samples, the flip rate is the share whose samples have different scores; its
@@ -65,17 +103,11 @@ def measure_samples(kinds: Sequence[SampleKind], metric: str, samples: int, item
         sum(kind.tasks for kind in repeated_kinds if not kind.alike),
     )
     low, high = wilson(flip_count, of)
-    figures: dict[str, Any] = {"metric": metric, "n": samples, "tasks": tasks}
-    figures["flips"] = {
-        "rate": round(flip_count / of, 6) if of else None,
-        "ci95": [round(low, 6), round(high, 6)],
-        "flipped": flip_count,
-        "of": of,
-        "too_few": tasks - of,
-    }
-    if not any(kind.graded for kind in kinds):
-        figures["pass_at"] = [_measure_pass(kinds, k, tasks) for k in budgets(samples)]
-    return figures
+    rate = round(flip_count / of, 6) if of else None
+    flips = FlipRate(rate, (round(low, 6), round(high, 6)), flip_count, of, tasks - of)
+    has_grades = any(kind.graded for kind in kinds)
+    pass_at = None if has_grades else [_measure_pass(kinds, k, tasks) for k in budgets(samples)]
+    return SampleFigures(metric, samples, tasks, flips, pass_at)
 
 
 def budgets(samples: int) -> list[int]:
@@ -95,21 +127,15 @@ def pass_at(k: int, samples: int, right: int) -> float:
     return 1.0 - math.comb(samples - right, k) / math.comb(samples, k)
 
 
-def _measure_pass(kinds: Sequence[SampleKind], k: int, tasks: int) -> dict[str, Any]:
+def _measure_pass(kinds: Sequence[SampleKind], k: int, tasks: int) -> ShareAt:
     """Return pass@k, a mean over tasks with k or more judged samples; `too_few` counts tasks with fewer samples."""
     return _describe_share(
         k, [(pass_at(k, kind.judged, kind.right), 1.0, kind.tasks) for kind in kinds if kind.judged >= k], tasks
     )
 
 
-def _describe_share(k: int, groups: Sequence[tuple[float, float, int]], tasks: int) -> dict[str, Any]:
+def _describe_share(k: int, groups: Sequence[tuple[float, float, int]], tasks: int) -> ShareAt:
     """Return the mean of `groups`, which are (value, weight, number of tasks), with its interval."""
     of = sum(count for *_, count in groups)
     value, low, high = compute_counted_interval(groups) or (0.0, 0.0, 1.0)
-    return {
-        "k": k,
-        "value": round(value, 6) if of else None,
-        "ci95": [round(low, 6), round(high, 6)],
-        "of": of,
-        "too_few": tasks - of,
-    }
+    return ShareAt(k, round(value, 6) if of else None, (round(low, 6), round(high, 6)), of, tasks - of)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from statistics import fmean
-from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.results import values_by_metric
@@ -14,14 +12,16 @@ from db.queue.figures import ScoreCount, count_scores
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.records import Task
+from lumos_queue.reports.score_values import JobScores, Metric, Range, SetScores
 from lumos_queue.reports.sets import set_means
 from lumos_queue.scoring.statistics import compute_counted_interval, compute_weighted_interval
 
 #: (task, value from 0 to 1, number of trials of which the value is the mean) for each scored episode
 Values = Sequence[tuple[int, float, int]]
+_UNKNOWN = (0.0, 0.0, 1.0)  #: value and interval without any score
 
 
-def job_scores(connection: Connection, job: StoredJob, metrics: Sequence[str]) -> dict[str, Any]:
+def job_scores(connection: Connection, job: StoredJob, metrics: Sequence[str]) -> JobScores:
     """Return `scores` of a job. Episodes and tasks are read only if items depend on each other."""
     if is_clustered(connection, job):
         return scores(job, values_by_metric(connection, job.id), metrics, load_keyed_tasks(connection, job.id))
@@ -50,10 +50,10 @@ def samples_of(job: StoredJob) -> int:
 
 def scores(
     job: StoredJob, values: Mapping[str, Values], metrics: Sequence[str], tasks: Mapping[int, Task]
-) -> dict[str, Any]:
+) -> JobScores:
     """Return the main metric, which is the first of `metrics`, and all metrics, with intervals.
 
-    If items are not judged, for reasons other than the agent, the report is incomplete: `value` counts such items as
+    If items are not judged, for reasons other than the agent, the scores are incomplete: `value` counts such items as
     wrong, `bounds` has the values with all of them wrong and all of them right, and the interval covers both cases. A
     further metric does not apply to an episode that has a score of the main metric only. So each metric has its own
     number of trials, `of`.
@@ -67,26 +67,25 @@ def scores(
 
 def _summary(
     metrics: Sequence[str],
-    figures: Mapping[str, Any],
-    first: Mapping[str, Any],
+    figures: Mapping[str, Metric],
+    first: Metric,
     missing_items: int,
     main: Sequence[tuple[float, int, int]],
-) -> dict[str, Any]:
-    """Return the report. `main` has (value, trials, episodes) of the main metric; `first` is its figure."""
-    report: dict[str, Any] = {
-        "metric": metrics[0],
-        "value": first["value"],
-        "ci95": first["ci95"],
-        "complete": not missing_items,
-    }
-    if all(value in (0, 1) and trials == 1 for value, trials, _ in main):
-        report["correct"] = int(sum(value * episodes for value, _, episodes in main))
-    if missing_items:
-        report["bounds"] = first["bounds"]
-    return report | {"metrics": figures}
+) -> JobScores:
+    """Return the scores. `main` has (value, trials, episodes) of the main metric; `first` is its figure."""
+    ones = all(value in (0, 1) and trials == 1 for value, trials, _ in main)
+    return JobScores(
+        metric=metrics[0],
+        value=first.value,
+        ci95=first.ci95,
+        complete=not missing_items,
+        correct=int(sum(value * episodes for value, _, episodes in main)) if ones else None,
+        bounds=first.bounds,
+        metrics=figures,
+    )
 
 
-def measure_metric(job: StoredJob, values: Values, missing_items: int, tasks: Mapping[int, Task]) -> dict[str, Any]:
+def measure_metric(job: StoredJob, values: Values, missing_items: int, tasks: Mapping[int, Task]) -> Metric:
     """Return the figure of a metric over its items and over `missing_items`, which count as wrong (see `scores`)."""
     sets = {key: len(task.inputs["sets"]) for key, task in tasks.items() if "sets" in task.inputs}
     weighted_values = [(task, value, float(trials * sets.get(task, 1))) for task, value, trials in values]
@@ -101,36 +100,35 @@ def measure_metric(job: StoredJob, values: Values, missing_items: int, tasks: Ma
     best = compute_weighted_interval(
         [*clustered_values, *((source.get(task, task), 1.0, weight) for task, weight in missing_weights)]
     )
-    worst, best = worst or (0.0, 0.0, 1.0), best or (0.0, 0.0, 1.0)
-    figure: dict[str, Any] = {
-        "value": round(worst[0], 6),
-        "ci95": [round(worst[1], 6), round(best[2], 6)],
-        "of": sum(trials for _, _, trials in values) + round(sum(weight for _, weight in missing_weights)),
-    }
-    if missing_items:
-        figure["bounds"] = [round(worst[0], 6), round(best[0], 6)]
-    elif sets:
+    trials = sum(trials for _, _, trials in values) + round(sum(weight for _, weight in missing_weights))
+    set_scores = None
+    if sets and not missing_items:
         means = set_means([(task, tasks[task].inputs["sets"], value) for task, value, _ in values])
-        figure["sets"] = {
-            name: statistic for name, statistic in asdict(means).items() if name in ("means", "spread")
-        }  # the mean and its interval are `value` and `ci95`
-    return figure
+        set_scores = SetScores(means.means, means.spread)  # the mean and its interval are `value` and `ci95`
+    return _metric(worst or _UNKNOWN, best or _UNKNOWN, trials, missing_items, set_scores)
 
 
-def measure_counts(counts: Sequence[ScoreCount], missing_items: int) -> dict[str, Any]:
+def measure_counts(counts: Sequence[ScoreCount], missing_items: int) -> Metric:
     """Return the same figure as `measure_metric` for independent items, from counts of equal scores."""
     judged_groups = [(count.value, float(count.trials), count.episodes) for count in counts]
     judged_episodes = sum(count.episodes for count in counts)
     trials = sum(count.trials * count.episodes for count in counts)
     heavy = trials / judged_episodes if judged_episodes else 1.0
-    worst = compute_counted_interval([*judged_groups, (0.0, heavy, missing_items)]) or (0.0, 0.0, 1.0)
-    best = compute_counted_interval([*judged_groups, (1.0, heavy, missing_items)]) or (0.0, 0.0, 1.0)
-    figure: dict[str, Any] = {
-        "value": round(worst[0], 6),
-        "ci95": [round(worst[1], 6), round(best[2], 6)],
-        "of": trials + round(heavy * missing_items),
-    }
-    return figure | ({"bounds": [round(worst[0], 6), round(best[0], 6)]} if missing_items else {})
+    worst = compute_counted_interval([*judged_groups, (0.0, heavy, missing_items)]) or _UNKNOWN
+    best = compute_counted_interval([*judged_groups, (1.0, heavy, missing_items)]) or _UNKNOWN
+    return _metric(worst, best, trials + round(heavy * missing_items), missing_items)
+
+
+def _metric(
+    worst: tuple[float, float, float],
+    best: tuple[float, float, float],
+    trials: int,
+    missing_items: int,
+    sets: SetScores | None = None,
+) -> Metric:
+    """Return a metric from (value, low, high) with all missing items wrong, and with all of them right."""
+    bounds: Range | None = (round(worst[0], 6), round(best[0], 6)) if missing_items else None
+    return Metric(round(worst[0], 6), (round(worst[1], 6), round(best[2], 6)), trials, bounds, sets)
 
 
 def _weigh_missing(
@@ -139,7 +137,7 @@ def _weigh_missing(
     missing_items: int,
     tasks: Mapping[int, Task],
     sets: Mapping[int, int],
-) -> list[tuple[Any, float]]:
+) -> list[tuple[int, float]]:
     """Return (task, weight) of the unjudged samples; without sample sets, their weight is the judged samples' mean."""
     if not missing_items:
         return []

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.tool_figures import SerialStep, serial_steps
@@ -22,6 +21,8 @@ from lumos_queue.notation import REPEATED
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.task_state import APPEND, REWRITE, UNREADABLE, StateRecord, TaskState, read_record, rewrite
 from lumos_queue.records import FinishReason, Role
+from lumos_queue.reports.json_values import OPTIONAL
+from lumos_queue.reports.score_values import Range
 from lumos_queue.scoring.statistics import compute_weighted_interval
 from lumos_queue.text_calls.three_lines import read_reply
 
@@ -49,10 +50,43 @@ class StepCounts:
     verdicts: list[CallVerdict] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class RouterCounts:
+    """The counts of StepCounts for a report."""
+
+    episodes: int
+    decisions: int
+    repairs: int
+    repeated: int
+    summaries: int
+    forced: int
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictShare:
+    """The share of verdicts that disagree with the status of the judged call, with tasks as clusters."""
+
+    count: int
+    of: int
+    value: float | None = field(default=None, metadata=OPTIONAL)  #: None without verdicts
+    ci95: Range | None = field(default=None, metadata=OPTIONAL)  #: None without verdicts
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictFigures:
+    """The verdicts of a state manager on calls."""
+
+    verdicts: int
+    unreadable: int
+    disagreement: VerdictShare
+    success_of_failed_calls: VerdictShare
+    failure_of_ok_calls: VerdictShare
+
+
 def state_figures(
     connection: Connection, job: StoredJob, formulation: Formulation, state: StateKeeping
-) -> dict[str, Any]:
-    """Return `router` and `state_manager` of the report of a job whose formulation keeps this state.
+) -> tuple[RouterCounts, VerdictFigures]:
+    """Return the figures of the router and of the state manager of a job whose formulation keeps this state.
 
     The settings `repair`, `update` and `force_finish` count where the formulation has them.
     """
@@ -69,9 +103,10 @@ def state_figures(
         _count_episode(counts, steps, repair, update, version, is_recorded_alone)
         is_beyond = counts.decisions - before > (agent.limits.steps or MAX_STEPS)
         counts.forced += int(settings.get("force_finish", False) and is_beyond)
-    names = ("episodes", "decisions", "repairs", "repeated", "summaries", "forced")
-    router = {name: getattr(counts, name) for name in names}
-    return {Role.ROUTER: router, Role.STATE_MANAGER: _describe_verdicts(counts.verdicts)}
+    router = RouterCounts(
+        counts.episodes, counts.decisions, counts.repairs, counts.repeated, counts.summaries, counts.forced
+    )
+    return router, _describe_verdicts(counts.verdicts)
 
 
 def _count_episode(
@@ -113,24 +148,24 @@ def _read_verdict(reply: str, number: int, update: str) -> StateRecord:
     return rewrite(before, reply, "", "").records[-1]
 
 
-def _describe_verdicts(verdicts: list[CallVerdict]) -> dict[str, Any]:
+def _describe_verdicts(verdicts: list[CallVerdict]) -> VerdictFigures:
     failed_calls, ok_calls = (
         [verdict for verdict in verdicts if not verdict.ok],
         [verdict for verdict in verdicts if verdict.ok],
     )
-    return {
-        "verdicts": len(verdicts),
-        "unreadable": sum(verdict.unreadable for verdict in verdicts),
-        "disagreement": _measure(verdicts, [verdict.success != verdict.ok for verdict in verdicts]),
-        "success_of_failed_calls": _measure(failed_calls, [verdict.success for verdict in failed_calls]),
-        "failure_of_ok_calls": _measure(ok_calls, [not verdict.success for verdict in ok_calls]),
-    }
+    return VerdictFigures(
+        verdicts=len(verdicts),
+        unreadable=sum(verdict.unreadable for verdict in verdicts),
+        disagreement=_measure(verdicts, [verdict.success != verdict.ok for verdict in verdicts]),
+        success_of_failed_calls=_measure(failed_calls, [verdict.success for verdict in failed_calls]),
+        failure_of_ok_calls=_measure(ok_calls, [not verdict.success for verdict in ok_calls]),
+    )
 
 
-def _measure(verdicts: list[CallVerdict], wrong: list[bool]) -> dict[str, Any]:
-    """Return the share of wrong verdicts, with tasks as clusters; without verdicts it has no `value` and interval."""
+def _measure(verdicts: list[CallVerdict], wrong: list[bool]) -> VerdictShare:
+    """Return the share of wrong verdicts."""
     triples = [(verdict.task, float(is_wrong), 1.0) for verdict, is_wrong in zip(verdicts, wrong, strict=True)]
-    share: dict[str, Any] = {"count": sum(wrong), "of": len(verdicts)}
-    if interval := compute_weighted_interval(triples):
-        share |= {"value": round(interval[0], 6), "ci95": [round(bound, 6) for bound in interval[1:]]}
-    return share
+    if (interval := compute_weighted_interval(triples)) is None:
+        return VerdictShare(sum(wrong), len(verdicts))
+    value, low, high = (round(bound, 6) for bound in interval)
+    return VerdictShare(sum(wrong), len(verdicts), value, (low, high))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from db.queries.filters import Filter, parse_where
 from db.queue.stored_jobs import StoredJob
@@ -35,12 +35,17 @@ def is_by_outcome(task_filter: Filter) -> bool:
     return any(term.field not in _OF_REQUEST for term in task_filter.terms)
 
 
-def describe_choice(job: StoredJob) -> dict[str, Any]:
-    """Return `parent` and `chosen` of a job for a report; {} for a job without a parent."""
-    choice: dict[str, Any] = {"parent": job.parent} if job.parent else {}
-    if job.chosen:
-        choice["chosen"] = {"where": job.chosen, "by_outcome": is_by_outcome(parse_where(job.chosen))}
-    return choice
+@dataclass(frozen=True, slots=True)
+class TaskChoice:
+    """The filter that chose the tasks of a job among those of its parent."""
+
+    where: str
+    by_outcome: bool
+
+
+def describe_choice(job: StoredJob) -> TaskChoice | None:
+    """Return the filter that chose the tasks of a job; None without a filter."""
+    return TaskChoice(job.chosen, is_by_outcome(parse_where(job.chosen))) if job.chosen else None
 
 
 def remark_on_choice(parent: str | None, query: str, benchmark: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.tool_figures import list_answers
@@ -12,6 +11,8 @@ from db.queue.stored_jobs import StoredJob
 from lumos_queue.execution.prefill import source_row
 from lumos_queue.prompts.judged_run import JudgedRun
 from lumos_queue.records import Task
+from lumos_queue.reports.json_values import MERGED, OPTIONAL
+from lumos_queue.reports.score_values import Metric
 from lumos_queue.reports.scores import measure_metric
 from lumos_queue.scoring.tool_verdicts import ToolVerdict
 from lumos_queue.scoring.tooleval import OUR_RULE, RULES, Rule
@@ -20,6 +21,14 @@ PASS, WIN, WON, TIED = "tooleval_pass", "win", "won", "tied"  #: `win` is `won` 
 BY_RULE = (PASS, WIN)  #: the stored metrics in which rules differ; what is stored is by the rule `ours`
 #: (task, value from 0 to 1, number of trials, which is 1), as in reports/scores.py
 Values = list[tuple[int, float, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFigures:
+    """The rates of a judge's job by a rule."""
+
+    figures: Mapping[str, Metric] = field(metadata=MERGED)  #: by PASS, WIN, WON, TIED, if there are such runs
+    lacking: int | None = field(default=None, metadata=OPTIONAL)  #: as in RuleValues; None if no run lacks votes
 
 
 @dataclass(slots=True)
@@ -40,28 +49,27 @@ def read_rules(connection: Connection, job: StoredJob, tasks: Mapping[int, Task]
     return {rule.name: _apply(rule, verdicts) for rule in RULES}
 
 
-def rule_figures(job: StoredJob, rules: Mapping[str, RuleValues], tasks: Mapping[int, Task]) -> dict[str, Any]:
-    """Return `rules` of the report: the figures with intervals by the rule's name, and `lacking` votes if some do.
+def rule_figures(job: StoredJob, rules: Mapping[str, RuleValues], tasks: Mapping[int, Task]) -> dict[str, RuleFigures]:
+    """Return the rates with intervals by the rule's name; {} if no rule gives a rate.
 
     Runs whose votes do not determine a result may be won, lost or tied: the figure has bounds.
     """
-    figures: dict[str, dict[str, Any]] = {}
+    rates: dict[str, RuleFigures] = {}
     for name, rule in rules.items():
         pass_values = rule.by_figure.get(PASS, [])
         unjudged = job.items - len(pass_values)
-        figures[name] = {
+        figures = {
             figure: measure_metric(job, values, unjudged + (0 if figure == PASS else rule.lacking), tasks)
             for figure, values in rule.by_figure.items()
         }
-        if rule.lacking:
-            figures[name]["lacking"] = rule.lacking
-    return {"rules": figures} if any(figures.values()) else {}
+        rates[name] = RuleFigures(figures, rule.lacking or None)
+    return rates if any(rule.figures or rule.lacking for rule in rates.values()) else {}
 
 
-def label_metric(report: Mapping[str, Any], metric: str) -> str:
-    """Return the name of a stored metric for people; with its rule, if rules differ in it."""
+def label_metric(metric: str, has_rules: bool) -> str:
+    """Return the name of a stored metric for people; with its rule, if the report has rules that differ in it."""
     name = metric.replace("_", " ")
-    return f"{name}, rule={OUR_RULE.name}" if metric in BY_RULE and "rules" in report else name
+    return f"{name}, rule={OUR_RULE.name}" if metric in BY_RULE and has_rules else name
 
 
 def group_by_row(rule: RuleValues, tasks: Mapping[int, Task]) -> dict[str, list[tuple[str, float]]]:

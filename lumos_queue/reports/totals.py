@@ -3,14 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from db.kinds.totals import EpisodeTotals
+from lumos_queue.reports.json_values import as_json
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Tokens of prompts and of replies."""
+
+    prompt: int
+    completion: int
+
+    @property
+    def total(self) -> int:
+        return self.prompt + self.completion
+
+
+@dataclass(frozen=True, slots=True)
+class ModelUse:
+    """Model calls and their tokens."""
+
+    calls: int
+    tokens: Tokens
+
+    def without(self, other: ModelUse) -> ModelUse:
+        """Return this use without the part `other`."""
+        tokens = Tokens(self.tokens.prompt - other.tokens.prompt, self.tokens.completion - other.tokens.completion)
+        return ModelUse(self.calls - other.calls, tokens)
+
+
+def measure_use(totals: EpisodeTotals) -> ModelUse:
+    """Return the totals as they are in a report."""
+    return ModelUse(totals.calls, Tokens(totals.prompt_tokens, totals.completion_tokens))
 
 
 def totals_as_json(totals: EpisodeTotals) -> dict[str, Any]:
-    """Return the totals as they are in the JSON of a report or an episode."""
-    return {"calls": totals.calls, "tokens": {"prompt": totals.prompt_tokens, "completion": totals.completion_tokens}}
+    """Return the totals as they are in the JSON of an episode."""
+    return as_json(measure_use(totals))
 
 
 def describe_totals(figures: Mapping[str, Any]) -> str:

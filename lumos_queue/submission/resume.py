@@ -20,5 +20,5 @@ def check_resume(connection: Connection, settings: Settings, job: Any) -> None:
     if settings.broker_url:
         return
     summary = completeness(job, progress(connection, job.id), count_endings(connection, job.id))
-    if job.state != JobState.DONE or not summary["complete"]:
+    if job.state != JobState.DONE or not summary.complete:
         check_plugins(job)

@@ -100,8 +100,8 @@ def _best_rule(connection: Connection, fits: Sequence[SweepFit], label: str) -> 
     rules = load_or_compute_baselines(connection, job, open_benchmark_of(job))
     if not rules:
         return None
-    name = max(rules, key=lambda rule: rules[rule]["value"])
-    return {"name": name, **rules[name]}
+    name = max(rules, key=lambda rule: rules[rule].value)
+    return {"name": name, **as_json(rules[name])}
 
 
 def _order(plan: SweepPlan, rows: Sequence[dict[str, Any]], benchmark: str) -> list[str]:

@@ -9,9 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 MISSING = "–"  #: in the cell of a value that does not exist
+
+
+class Measured(Protocol):
+    """A share with its 95 % interval; `bounds` is the range that it can still reach, or None if it is final."""
+
+    @property
+    def value(self) -> float: ...
+    @property
+    def ci95(self) -> tuple[float, float]: ...
+    @property
+    def bounds(self) -> tuple[float, float] | None: ...
 
 
 def format_share(value: float) -> str:
@@ -49,19 +60,19 @@ def format_tick(share: float) -> str:
     return f"{percent:.0f} %" if percent.is_integer() else f"{percent:.1f} %"
 
 
-def format_metric(metric: Mapping[str, Any] | None) -> str:
+def format_score(value: float, bounds: tuple[float, float] | None) -> str:
+    """Format a score, or the range that it can still reach if the job is not finished."""
+    return format_share(value) if bounds is None else f"incomplete: {format_range(*bounds)}"
+
+
+def format_metric(metric: Measured | None) -> str:
     """Format a metric's value, or its possible range if the job is not finished; '' for None."""
-    if not metric:
-        return ""
-    if "bounds" in metric:
-        low, high = metric["bounds"]
-        return f"incomplete: {format_range(low, high)}"
-    return format_share(metric["value"])
+    return format_score(metric.value, metric.bounds) if metric else ""
 
 
-def format_whole_metric(metric: Mapping[str, Any] | None) -> str:
-    """Format a metric's value together with its interval."""
-    return f"{format_metric(metric)} {format_interval(*metric['ci95'])}" if metric else ""
+def format_whole_metric(metric: Measured | None) -> str:
+    """Format a metric's value together with its interval; '' for None."""
+    return f"{format_metric(metric)} {format_interval(*metric.ci95)}" if metric else ""
 
 
 def format_count(count: int, of: int) -> str:

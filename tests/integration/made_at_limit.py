@@ -35,6 +35,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
@@ -157,7 +158,7 @@ def load_reports(database: Database) -> dict[str, dict[str, Any]]:
     with database.engine.connect() as connection:
         for project, job in list(connection.execute(select(JobRow.project, JobRow.id))):
             query = select(CompletionRow.prompt_digest).join(EpisodeRow, EpisodeRow.id == CompletionRow.episode)
-            report = make_report(connection, get_job(connection, job))
+            report = as_json(make_report(connection, get_job(connection, job)))
             reports_by_project[project] = {
                 "report": {
                     name: field for name, field in report.items() if name not in ("seconds", "phases", "latency")

@@ -10,6 +10,7 @@ from lumos_queue.cli.main import app
 from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from tests.faulty_agent import FaultyAgent
 from tests.integration.rollout_jobs import command, episodes, long_rows, servers
@@ -40,7 +41,7 @@ def test_what_a_limit_is_worth_is_the_same_to_report_rollouts_blame_and_builds(
         job = Evaluate(Infer("wordmath", rows.digest, rows.split, "iterative", agent))
         database, identifier = run_embedded(tmp_path, job, rows)
         with database.engine.connect() as connection:
-            report = make_report(connection, get_job(connection, identifier))
+            report = as_json(make_report(connection, get_job(connection, identifier)))
         asked = (
             "--where",
             f"job={identifier}",

@@ -21,7 +21,8 @@ from db.review.labels import NewLabel, add_labels
 from db.review.reservations import reserve_next, store_label, take_back_label
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.errors import SpecError
-from lumos_queue.reports.conversion import conversion_report
+from lumos_queue.reports.conversion import measure_conversion
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.trajectory import labels_as_json
 from lumos_queue.scoring.annotation_strata import StratumKey, read_stratum_keys
 from lumos_queue.scoring.sampling import AuditKind
@@ -237,7 +238,7 @@ def test_a_conversion_ends_with_its_rows_by_outcome_level_and_rule(stored):
     add_verdicts(database, range(50, 54), "result stated", rejects=True, modules=("planner",))
     add_verdicts(database, range(50, 51), "invalid result", rejects=True)
     with database.engine.connect() as connection:
-        report = conversion_report(connection, get_job(connection, job))
+        report = as_json(measure_conversion(connection, get_job(connection, job)))
     assert [tuple(group.values()) for group in report["outcomes"]] == [
         ("accepted", "perturbed", "rules 1", "no note", 56),
         ("accepted", "perturbed", "rules 1", "ambiguous link", 37),

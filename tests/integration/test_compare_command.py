@@ -17,6 +17,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Score
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from lumos_queue.reports.step_pairs import pair_steps
 from lumos_queue.submission.store import read_rows
@@ -127,7 +128,7 @@ def test_names_and_questions_with_escapes_are_shown_harmless(stored, capsys):
 def test_reports_of_several_samples_tell_flips_and_pass_at_k(stored, capsys):
     job = create_scored_job(stored, [[1, 1], [1, 0], [0, 0], [1, None]])
     with stored.engine.connect() as connection:
-        samples = make_report(connection, get_job(connection, job))["samples"]
+        samples = as_json(make_report(connection, get_job(connection, job)))["samples"]
     assert (samples["flips"]["flipped"], samples["flips"]["of"], samples["flips"]["too_few"]) == (1, 3, 1)
     assert [(estimate["k"], estimate["value"], estimate["of"]) for estimate in samples["pass_at"]] == [
         (1, 0.625, 4),
@@ -138,7 +139,7 @@ def test_reports_of_several_samples_tell_flips_and_pass_at_k(stored, capsys):
     assert "flip rate" in output and "33.3 %" in output and "pass@2" in output and "66.7 %" in output
     single = create_scored_job(stored, once(1, 0))
     with stored.engine.connect() as connection:
-        assert "samples" not in make_report(connection, get_job(connection, single))
+        assert "samples" not in as_json(make_report(connection, get_job(connection, single)))
 
 
 def make_episode(ending: str, answer: str | None, *steps: tuple[str, str, str]) -> dict:
@@ -176,7 +177,7 @@ def test_a_benchmark_that_judges_with_nan_ends_the_episode_and_says_so(tmp_path,
         job = Evaluate(Infer("wordmath", rows.digest, "test", "iterative", agent, limit=2))
         database, identifier = run_embedded(tmp_path, job, rows)
     with database.engine.connect() as connection:
-        report = make_report(connection, get_job(connection, identifier))
+        report = as_json(make_report(connection, get_job(connection, identifier)))
     database.close()
     assert report["endings"] == {"infra_error": 2} and report["metrics"] == {}
     assert "the metric 'accuracy' gave nan, which is not a number from 0 to 1" in report["problems"][0]["message"]

@@ -21,6 +21,7 @@ from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.function_list import find_form
 from lumos_queue.prompts.tool_agent import NATIVE_POLICY, NATIVE_ROUTER
 from lumos_queue.records import Completion, Task
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from lumos_queue.searches.answer_export import export_answer_files
 from lumos_queue.training.engine.spec import ModelShape
@@ -118,7 +119,7 @@ def test_a_report_names_whether_descriptions_were_shown(descriptions, tmp_path):
     database, job, _ = played(tmp_path, "react", TEXT[descriptions])
     with database.engine.connect() as connection:
         row = get_job(connection, job)
-        assert make_report(connection, row)["descriptions"] == descriptions
+        assert as_json(make_report(connection, row))["descriptions"] == descriptions
 
 
 # --- lumos train

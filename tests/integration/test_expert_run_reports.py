@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text, update
@@ -18,7 +19,10 @@ from lumos_queue.cli.main import app
 from lumos_queue.experts.parsing import UNBALANCED
 from lumos_queue.formulations.plan_reading import UNRESOLVED
 from lumos_queue.pages.sections.details import list_expert_figures
-from lumos_queue.reports.expert_runs import expert_runs
+from lumos_queue.reports.expert_runs import ExpertRuns, ExpertSamples, PlanSteps
+from lumos_queue.reports.job_report import JobReport
+from lumos_queue.reports.json_values import as_json
+from lumos_queue.reports.report import make_report
 from tests.integration.test_model_synthesis_jobs import LABELLED, run_job, write_rules
 
 RUNS = sum(len(one.plan.names) for one in LABELLED)
@@ -32,14 +36,20 @@ def stored(tmp_path_factory) -> Iterator[tuple[Database, str]]:
     database.close()
 
 
-def figures(stored: tuple[Database, str], *changes: str) -> dict:
+def figures(stored: tuple[Database, str], *changes: str) -> dict[str, Any]:
     """The figures of the report after these changes, which are undone."""
+    report = report_after(stored, *changes)
+    return {"expert_runs": as_json(report.expert_runs), "plan_steps": as_json(report.plan_steps)}
+
+
+def report_after(stored: tuple[Database, str], *changes: str) -> JobReport:
+    """The report after these changes, which are undone."""
     database, job = stored
     with database.writer.connect() as connection:
         found = get_job(connection, job)
         for one in changes:
             assert connection.execute(text(one)).rowcount > 0
-        told = expert_runs(connection, found)
+        told = make_report(connection, found)
         connection.rollback()
     return told
 
@@ -78,10 +88,12 @@ def test_samples_without_a_value_are_counted_by_the_kind_of_their_problem(stored
     value = {"kind": "values", "type": "text", "items": [None, None], "text": ""}
     value |= {"problems": {"0": "died: status -9: killed", "1": "timeout: no answer"}}
     outputs = json.dumps([value]).replace(":", "\\:")
-    told = figures(stored, f"UPDATE tool_call SET outputs = '{outputs}', outputs_block = NULL WHERE rowid = {FIRST}")
-    assert told["expert_runs"]["samples"] == {"n": 2 * RUNS, "without_value": {"died": 1, "timeout": 1}}
-    runs = told["expert_runs"]["runs"]
-    rows = dict(list_expert_figures(told))
+    change = f"UPDATE tool_call SET outputs = '{outputs}', outputs_block = NULL WHERE rowid = {FIRST}"
+    report = report_after(stored, change)
+    assert report.expert_runs is not None
+    assert report.expert_runs.samples == ExpertSamples(2 * RUNS, {"died": 1, "timeout": 1})
+    runs = report.expert_runs.runs
+    rows = dict(list_expert_figures(report))
     assert (rows["runs of experts: oracle"], rows["runs of experts: recorded"]) == (
         f"{runs['oracle']}",
         f"{runs['recorded']}",
@@ -125,13 +137,17 @@ def test_neither_unfinished_episodes_nor_other_jobs_nor_other_tools_count(stored
     assert figures(stored, copied.format(given), "UPDATE episode SET job = 'other'") == nothing
 
 
+def expert_parts(report: JobReport) -> tuple[ExpertRuns | None, PlanSteps | None]:
+    return report.expert_runs, report.plan_steps
+
+
 def test_jobs_of_other_formulations_have_no_such_figures(stored):
     database, job = stored
     with database.writer.connect() as connection:
         connection.execute(text("UPDATE job SET formulation = 'iterative'"))
-        assert expert_runs(connection, get_job(connection, job)) == {}
+        assert expert_parts(make_report(connection, get_job(connection, job))) == (None, None)
         connection.execute(text("UPDATE job SET formulation = 'of a later version'"))
-        assert expert_runs(connection, get_job(connection, job)) == {}
+        assert expert_parts(make_report(connection, get_job(connection, job))) == (None, None)
         connection.rollback()
 
 

@@ -31,7 +31,7 @@ from tests.scored_jobs import create_scored_job
 
 def report_by(database: Database, job: str, *fields: str) -> dict[str, Any]:
     with database.engine.connect() as connection:
-        return make_report(connection, get_job(connection, job), fields)
+        return as_json(make_report(connection, get_job(connection, job), fields))
 
 
 def compare_by(database: Database, *jobs: str, **options) -> list[dict[str, Any]]:

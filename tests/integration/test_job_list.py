@@ -17,6 +17,7 @@ from db.queue.figures import count_scores
 from lumos_queue.cli.job_list import print_jobs
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.job_list import list_jobs
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.scores import job_scores
 from tests.claims import claim, finish, holder, new_job
 
@@ -61,7 +62,7 @@ def test_its_score_and_interval_are_those_of_the_report(database, graded):
         found = next(one for one in listed(database)[0] if one["job"] == job)["score"]
         with database.engine.connect() as connection:
             assert len(count_scores(connection, job)["accuracy"]) > 1
-            told = job_scores(connection, get_job(connection, job), ["accuracy"])
+            told = as_json(job_scores(connection, get_job(connection, job), ["accuracy"]))
         assert found["value"] == pytest.approx(told["value"], abs=2e-6)
         assert found["ci95"] == pytest.approx(told["ci95"], abs=2e-6)
         assert found.get("bounds") == pytest.approx(told.get("bounds"), abs=2e-6)

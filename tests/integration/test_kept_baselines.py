@@ -16,6 +16,7 @@ from db.queries.jobs import get_job
 from lumos_queue.benchmarks.registry import open_benchmark
 from lumos_queue.records import Task
 from lumos_queue.reports.baselines import load_or_compute_baselines
+from lumos_queue.reports.json_values import as_json
 from tests.claims import new_job
 
 GSM8K = open_benchmark("gsm8k")
@@ -44,7 +45,7 @@ class Reader:
 
     def baselines(self, job: str) -> dict:
         with self.database.engine.connect() as connection:
-            return load_or_compute_baselines(connection, get_job(connection, job), GSM8K)
+            return as_json(load_or_compute_baselines(connection, get_job(connection, job), GSM8K))
 
 
 def kept(database: Database) -> list:
@@ -91,7 +92,7 @@ def test_tasks_that_a_filter_chose_are_told_by_their_keys(database):
             spec={},
         )
         with database.engine.connect() as connection:
-            found.append(load_or_compute_baselines(connection, row, GSM8K)["sum of first two"]["value"])
+            found.append(load_or_compute_baselines(connection, row, GSM8K)["sum of first two"].value)
     assert found == [0.0, 1.0, 0.0, 1.0] and reader.reads == 2
 
 

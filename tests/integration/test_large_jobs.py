@@ -18,6 +18,7 @@ from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
 from lumos_queue.reports import baselines
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from lumos_queue.settings import Settings
 from lumos_queue.submission import store
@@ -66,7 +67,7 @@ def submitted(database, limit: int = 0) -> str:
 
 def reported(database, job: str) -> dict:
     with database.engine.connect() as connection:
-        return make_report(connection, get_job(connection, job))["baselines"]
+        return as_json(make_report(connection, get_job(connection, job)))["baselines"]
 
 
 def kept(database) -> list[str]:
@@ -113,7 +114,7 @@ def test_a_job_that_is_stored_stays_so_when_its_rules_fail(database, monkeypatch
 @pytest.mark.usefixtures("blocks_of_five")
 def test_a_report_reads_few_tasks_at_once(database):
     job, reads = submitted(database), Reads(database)
-    expected = baselines.compute_baselines(GSM8K, TASKS)
+    expected = as_json(baselines.compute_baselines(GSM8K, TASKS))
     assert reported(database, job) == expected and expected["sum of first two"]["value"] > 0
     assert [rows for rows in reads.rows if rows > 1] == [5, 5, 5, 5, 3]
     assert reported(database, job) == expected and len([rows for rows in reads.rows if rows > 1]) == 5

@@ -18,6 +18,7 @@ from lumos_queue.cli.main import app
 from lumos_queue.errors import SpecError
 from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.plans import Plan
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from lumos_queue.settings import Settings
 from tests.tiny_model import make_tiny_model
@@ -75,7 +76,7 @@ def run_job(folder: Path, url: str, planner: str, schema: str = "prompt-2", seed
 
 def report_of(database: Database, job: str) -> dict:
     with database.engine.connect() as connection:
-        return make_report(connection, get_job(connection, job))
+        return as_json(make_report(connection, get_job(connection, job)))
 
 
 def count(database: Database, table) -> int:

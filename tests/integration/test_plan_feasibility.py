@@ -15,6 +15,7 @@ from lumos_queue.benchmarks.openagi.splits import tasks_of
 from lumos_queue.cli.main import app
 from lumos_queue.experts.feasibility import infeasible_because
 from lumos_queue.experts.released_feasibility import find_released_refusal
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.plan_feasibility import plan_feasibility
 from lumos_queue.reports.report import make_report
 from lumos_queue.settings import Settings
@@ -39,7 +40,7 @@ def run_job(folder: Path, url: str, planner: str, *options: str, split: str = "l
 
 def report_of(database: Database, job: str) -> dict:
     with database.engine.connect() as connection:
-        report = make_report(connection, get_job(connection, job))
+        report = as_json(make_report(connection, get_job(connection, job)))
     database.close()
     return report
 
@@ -113,10 +114,10 @@ def test_an_earlier_attempt_and_an_end_by_infrastructure_are_not_counted(tmp_pat
         first = "(SELECT min(id) FROM episode)"
         connection.execute(text(f"UPDATE episode SET ending = 'infra_error' WHERE id = {first}"))
         connection.execute(text("UPDATE episode SET attempt = 2 WHERE id = (SELECT max(id) FROM episode)"))
-        counts = plan_feasibility(connection, get_job(connection, job))["plan_feasibility"]
+        counts = plan_feasibility(connection, get_job(connection, job))
         connection.rollback()
     database.close()
-    assert (counts["types"], counts["n"]) == (18, 19)
+    assert counts is not None and (counts.types, counts.n) == (18, 19)
 
 
 def test_the_command_prints_both_counts(tmp_path, monkeypatch):

@@ -16,7 +16,8 @@ from db.queue.claims import ClaimRequest
 from db.queue.commit import commit
 from db.review.labels import NewLabel, add_labels
 from lumos_queue.errors import SpecError
-from lumos_queue.reports.human_feedback import people_figures
+from lumos_queue.reports.human_feedback import count_plan_answers, measure_ratings
+from lumos_queue.reports.json_values import as_json
 from tests.claims import finish, holder, new_job
 
 
@@ -73,7 +74,7 @@ def test_the_newest_rating_of_each_person_counts_and_replaces_no_label(database,
             (second, "7"),
             (second, "right"),
         ]
-        ratings = people_figures(connection, get_job(connection, job))["ratings"]
+        ratings = as_json(measure_ratings(connection, get_job(connection, job)))
     low, high = ratings.pop("ci95")
     assert ratings == {"mean": 7.0, "rated": 2, "of": 3, "people": 2} and 1 <= low < 7 < high <= 10
 
@@ -91,4 +92,5 @@ def test_a_rating_is_of_a_whole_episode_and_a_number_from_1_to_10(database, job)
             add_labels(database, [bad])
     with database.engine.connect() as connection:
         assert newest_ratings(connection, job) == []
-        assert people_figures(connection, get_job(connection, job)) == {}
+        assert measure_ratings(connection, get_job(connection, job)) is None
+        assert count_plan_answers(connection, get_job(connection, job)) is None

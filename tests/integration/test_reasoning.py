@@ -19,6 +19,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Task
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from tests.fake_endpoint import FakeEndpoint
 from tests.integration.rollout_jobs import rows_of
@@ -54,7 +55,7 @@ def scripted(*replies: str):
 
 def report_of(database: Database, job: str) -> dict:
     with database.engine.connect() as connection:
-        return make_report(connection, get_job(connection, job))
+        return as_json(make_report(connection, get_job(connection, job)))
 
 
 def completions(database: Database, role: str) -> list:

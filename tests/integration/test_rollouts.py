@@ -21,6 +21,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import FinishReason
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from lumos_queue.rollouts.derivation import derive, regroundings
 from lumos_queue.rollouts.stepwise import RolloutCounts, gold_hits, judge, prefixes
@@ -109,7 +110,7 @@ def test_a_derived_task_says_where_it_comes_from_and_its_replies_are_its_content
         tasks = list(load_keyed_tasks(connection, found["jobs"][0]).values())
         row = get_job(connection, found["jobs"][0])
         shape = calls_by_ending(connection, row.id)
-        report = make_report(connection, row)
+        report = as_json(make_report(connection, row))
         latency = latency_by_role(connection, row.id)
         ends = [one.origin["subgoals"] for one in tries_of(connection, get_job(connection, last["jobs"][0]))]
         left = list(load_keyed_tasks(connection, unsettled["jobs"][0]).values())

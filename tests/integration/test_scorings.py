@@ -21,6 +21,7 @@ from db.queue.recount import recount
 from db.review.scorings import store_scores
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Score
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from lumos_queue.review import scoring
 from lumos_queue.review.scorers.base import Scorer
@@ -211,7 +212,7 @@ def test_an_unjudged_job_gets_the_first_metric_of_the_first_scorer_that_gives_sc
     assert row_of(database, job).main_metric == "long"
     assert count_episodes(database, parse_where(f"job={job} score=1")) == 2
     with database.engine.connect() as connection:
-        report = make_report(connection, get_job(connection, job))
+        report = as_json(make_report(connection, get_job(connection, job)))
         assert sum_scores(connection, [job])[job][0] == "long" and sum_running_scores(connection, job) == (2.0, 4)
     assert (report["metric"], report["value"], report["correct"]) == ("long", 0.5, 2)
     assert {name: one["value"] for name, one in report["metrics"].items()} == {"long": 0.5, "polite": 0, "other": 0}
@@ -240,7 +241,7 @@ def test_the_newest_version_counts_wherever_a_score_is_told(database, samples):
     assert count_episodes(database, parse_where(f"job={job} score=0")) == total
     assert sums(database, job) == {0.0: total} and is_right(database)
     with database.engine.connect() as connection:
-        report = make_report(connection, get_job(connection, job))
+        report = as_json(make_report(connection, get_job(connection, job)))
         summed = sum_scores(connection, [job])[job][1]
         assert sum_running_scores(connection, job) == (0.0, total)
         assert [value for _, value, _ in values_by_metric(connection, job)["long"]] == [0.0] * total

@@ -20,6 +20,7 @@ from lumos_queue.conversion.verdicts import NOTED
 from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.jobs.convert import Convert
 from lumos_queue.records import Task
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import Rows
@@ -91,7 +92,7 @@ def test_exactly_the_planted_errors_are_found_and_each_rejected_row_is_asked_aga
     reasks = sum(map(asks_twice, range(teacher.ROWS)))
     assert calls == teacher.ROWS + reasks
     with database.engine.connect() as connection:
-        report = make_report(connection, get_job(connection, job))
+        report = as_json(make_report(connection, get_job(connection, job)))
         assert report["cost"]["usd"] == pytest.approx(cost_of_job(connection, job, 2.0, 10.0), abs=1e-6)
     assert report["reasks"] == reasks
     planted = Counter(expected(place) for place in range(teacher.ROWS))
@@ -287,7 +288,7 @@ Action 2-1: R4 = QA([R3], Question: Is R3 after 1900?) = No"""
     database, job = run_embedded(tmp_path / "ruled", Convert("strategyqa", "taught", "train"), rows)
     assert judgements(database, job) == {"a1": ("", {"unclear_fact": {"planner", "grounder"}})}
     with database.engine.connect() as connection:
-        report = make_report(connection, get_job(connection, job))
+        report = as_json(make_report(connection, get_job(connection, job)))
     assert [(one["name"], one["planner"], one["grounder"]) for one in report["verdicts"]] == [("unclear_fact", 1, 1)]
     assert "needs a teacher" in report["verdicts"][0]["meaning"]
     database.close()

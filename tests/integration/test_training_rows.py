@@ -21,6 +21,7 @@ from db.queue.job_changes import cancel, finish_if_idle, remove
 from db.queue.training_steps import find_models, insert_models, list_models, list_steps, summarize_fits
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.records import TrainedModel, TrainingStep
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.training import collect_training_figures
 from lumos_queue.settings import Settings
 from tests.claims import claim, holder, new_job
@@ -55,8 +56,9 @@ def model(name: str = "planner", digest: str = "aa" * 32, base: str = "", **chan
     )
 
 
-def done(item, **changes) -> Batch:
-    return Batch({item.id: item.claim}, finished=[FinishedItem(item.id, output={"fit": "a"}, **changes)])
+def done(item, dev_loss: float = 1.0, **changes) -> Batch:
+    output = {"fit": "a", "dev_loss": dev_loss}
+    return Batch({item.id: item.claim}, finished=[FinishedItem(item.id, output=output, **changes)])
 
 
 def counts(database) -> list[int]:
@@ -68,12 +70,12 @@ def test_rows_are_stored_once_though_the_commit_arrives_twice(database):
     job = train_job(database)
     who = holder(database, job)
     (item,) = claim(database, who, 1)
-    batch = done(item, training_steps=steps(1, 3), models=(model(), model("grounder")))
+    batch = done(item, 0.9, training_steps=steps(1, 3), models=(model(), model("grounder")))
     for _ in range(2):
         commit(database, who, batch)
     assert counts(database) == [3, 2]
     (second,) = claim(database, who, 1)
-    commit(database, who, done(second, training_steps=steps(4, 5)))
+    commit(database, who, done(second, 0.8, training_steps=steps(4, 5)))
     with database.engine.connect() as connection:
         found = list_steps(connection, job)
         assert [(row["item"], row["step"], row["tokens"], row["memory"]) for row in found] == [
@@ -95,9 +97,8 @@ def test_rows_are_stored_once_though_the_commit_arrives_twice(database):
             ("grounder",),
             ("planner",),
         ]
-        report = collect_training_figures(
-            connection, job, [{"fit": "a", "dev_loss": 0.9}, {"fit": "a", "dev_loss": 0.8}]
-        )
+        report = as_json(collect_training_figures(connection, job))
+    assert report["windows"] == [{"item": 0, "fit": "a", "dev_loss": 0.9}, {"item": 1, "fit": "a", "dev_loss": 0.8}]
     assert report["fits"][0]["dev_loss"] == 0.8 and len(report["training_steps"]) == 5
     assert {one["name"] for one in report["models"]} == {"planner", "grounder"}
 

@@ -13,6 +13,7 @@ from lumos_queue.pages.material import read_material
 from lumos_queue.pages.sections.overview import overview
 from lumos_queue.pages.sections.provenance import provenance
 from lumos_queue.pages.terminal import render_blocks
+from lumos_queue.reports.json_values import as_json
 from tests.integration.rollout_jobs import evaluate_agent, long_rows
 
 EPISODES = 5
@@ -43,7 +44,7 @@ def test_a_report_names_every_version_of_code_and_prompts(database, tmp_path):
     with stored.engine.connect() as connection:
         material = read_material(connection, [get_job(connection, job)], Lease(15.0))
     stored.close()
-    report = material.jobs[0].report
+    report = as_json(material.jobs[0].report)
     assert report["code_versions"] == [
         {"code_version": own, "episodes": 3},
         {"code_version": "0.1.0+edited", "episodes": 2},
@@ -63,4 +64,4 @@ def test_one_version_is_named_without_a_count(tmp_path):
         material = read_material(connection, [get_job(connection, job)], Lease(15.0), overview=True)
     stored.close()
     (line,) = [line for line in render_blocks(list(overview(material))).splitlines() if line.startswith("code")]
-    assert line.split() == ["code", material.jobs[0].report["code_version"]]
+    assert line.split() == ["code", material.jobs[0].report.code_version]

@@ -13,6 +13,7 @@ from lumos_queue.cli.output import escape
 from lumos_queue.cli.trajectory import with_markup
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import Task
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.lanes import plan_rows
 from lumos_queue.reports.scores import scores
 from lumos_queue.reports.trajectory import gold_text
@@ -138,7 +139,7 @@ def test_the_interval_counts_what_is_missing_as_wrong_and_as_right():
     def interval(judged, tasks, samples=1):
         job = SimpleNamespace(items=tasks * samples, spec={"samples": samples})
         keyed = {key: Task("b", "d", str(key), "q") for key in range(1, tasks + 1)}
-        found = scores(job, {"accuracy": [(task, value, 1) for task, value in judged]}, ("accuracy",), keyed)
+        found = as_json(scores(job, {"accuracy": [(task, value, 1) for task, value in judged]}, ("accuracy",), keyed))
         return found["ci95"]
 
     def near(low, high):
@@ -155,7 +156,7 @@ def test_an_unfinished_metric_has_bounds_and_a_main_metric_alone_is_required():
     job = SimpleNamespace(items=3, spec={})
     keyed = {key: Task("b", "d", str(key), "q") for key in (1, 2, 3)}
     values = {"step_success": [(1, 0.5, 2), (2, 1.0, 6)], "task_success": [(2, 1.0, 1)]}
-    found = scores(job, values, ("step_success", "task_success", "never_given"), keyed)
+    found = as_json(scores(job, values, ("step_success", "task_success", "never_given"), keyed))
     assert found["metric"] == "step_success" and not found["complete"] and "correct" not in found
     assert found["bounds"] == pytest.approx([7 / 12, 11 / 12], abs=1e-6), "what is owed is as heavy as what is judged"
     assert found["metrics"]["task_success"]["of"] == 2 and list(found["metrics"]) == ["step_success", "task_success"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from lumos_queue.reports.json_values import MERGED, OPTIONAL, as_json
+from lumos_queue.reports.json_values import MERGED, OPTIONAL, as_json, named
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,15 @@ def test_keys_are_in_the_order_of_fields_and_sequences_are_lists():
 def test_an_optional_value_that_is_none_has_no_key_and_another_is_null():
     assert as_json(Score(job="a")) == {"job": "a", "missing": None, "intervals": [], "by_seed": {}}
     assert as_json(Score(job="a", note=""))["note"] == "", "an empty text is a value"
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    kind: str = field(metadata=named("class"))
+
+
+def test_a_field_may_have_a_key_that_is_a_word_of_python():
+    assert as_json(Renamed("outage")) == {"class": "outage"}
 
 
 def test_mappings_keep_their_keys_and_order():

@@ -9,6 +9,7 @@ import pytest
 
 import lumos_queue as lq
 from db.queries.samples import TaskSamples
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.samples import measure_majority
 from lumos_queue.scoring.answer_kinds import AnswerKind
 from lumos_queue.scoring.majority import majority_at, majority_score, read_vote
@@ -70,10 +71,10 @@ def test_tasks_with_too_few_samples_are_counted():
         TaskSamples("", ["1", "1", "2", "1"], [1.0, 1.0, 0.0, 1.0]),
         TaskSamples("", ["1", "2"], [0.0, 1.0]),
     ]
-    two, four = measure_majority(tasks, AnswerKind.NUMBER, 4, 3)
+    two, four = as_json(measure_majority(tasks, AnswerKind.NUMBER, 4, 3))
     assert (two["k"], two["value"], two["of"], two["too_few"]) == (2, pytest.approx((0.75 + 0.5) / 2), 2, 1)
     assert (four["k"], four["value"], four["of"], four["too_few"]) == (4, 1.0, 1, 2)
-    (none,) = measure_majority([], AnswerKind.NUMBER, 2, 3)
+    (none,) = as_json(measure_majority([], AnswerKind.NUMBER, 2, 3))
     assert (none["value"], none["of"], none["ci95"]) == (None, 0, [0.0, 1.0])
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from db.queries.samples import SampleKind
 from lumos_queue.records import Score
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.samples import budgets, measure_samples, pass_at
 from lumos_queue.scoring.statistics import wilson
 
@@ -56,7 +57,7 @@ def test_ten_tasks_by_hand():
     # Four samples each: 3 tasks all right, 2 all wrong, 3 half right; of one task two are judged (one right), of one
     # task one sample is, and of one none.
     kinds = [kind(4, 4, 3), kind(4, 0, 2), kind(4, 2, 3), kind(2, 1, 1), kind(1, 1, 1)]
-    found = measure_samples(kinds, "accuracy", 4, 44)
+    found = as_json(measure_samples(kinds, "accuracy", 4, 44))
     assert (found["metric"], found["n"], found["tasks"]) == ("accuracy", 4, 11)
     low, high = wilson(4, 9)
     assert found["flips"] == {
@@ -75,7 +76,7 @@ def test_ten_tasks_by_hand():
 
 
 def test_tasks_judged_too_seldom_are_never_guessed():
-    found = measure_samples([kind(1, 1, 5)], "accuracy", 4, 20)
+    found = as_json(measure_samples([kind(1, 1, 5)], "accuracy", 4, 20))
     assert (found["flips"]["rate"], found["flips"]["of"], found["flips"]["too_few"]) == (None, 0, 5)
     assert [(one["k"], one["value"], one["of"]) for one in found["pass_at"]] == [
         (1, 1.0, 5),
@@ -85,7 +86,9 @@ def test_tasks_judged_too_seldom_are_never_guessed():
 
 
 def test_graded_scores_flip_and_have_no_pass_at_k():
-    found = measure_samples([SampleKind(2, 0, False, True, 3), SampleKind(2, 2, True, True, 1)], "rouge_l", 2, 8)
+    found = as_json(
+        measure_samples([SampleKind(2, 0, False, True, 3), SampleKind(2, 2, True, True, 1)], "rouge_l", 2, 8)
+    )
     assert found["flips"]["rate"] == 0.75 and "pass_at" not in found
 
 

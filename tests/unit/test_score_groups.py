@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.records import Task
-from lumos_queue.reports.groups import measure_overall, split_by_group
+from lumos_queue.reports.groups import measure_overall, measure_overalls, split_by_group
+from lumos_queue.reports.json_values import as_json
+from lumos_queue.reports.score_values import MissingOverall
 
 TASKS = {
     key: Task("b", "", str(key), "", {}, {"kind": kind, "metric": metric})
@@ -33,8 +36,16 @@ VALUES = {
 }
 
 
+def groups_of(*arguments: Any) -> dict[str, Any]:
+    return as_json(split_by_group(*arguments))
+
+
+def overalls_of(*arguments: Any) -> dict[str, Any]:
+    return as_json(measure_overalls(*arguments))
+
+
 def test_groups_have_all_their_items_and_only_the_metrics_that_apply():
-    groups = split_by_group(job(), VALUES, Grouped(), TASKS)["groups"]["kind"]
+    groups = groups_of(job(), VALUES, Grouped(), TASKS)["kind"]
     assert {name: found["n"] for name, found in groups.items()} == {"a": 2, "b": 3}
     assert groups["a"]["metrics"]["feasible"]["value"] == 0.5 and groups["b"]["metrics"]["feasible"]["value"] == 1
     assert "ssim" not in groups["b"]["metrics"] and groups["b"]["metrics"]["chrf"]["value"] == 0.75
@@ -42,7 +53,7 @@ def test_groups_have_all_their_items_and_only_the_metrics_that_apply():
 
 
 def test_overall_over_metrics_weighs_metrics_and_over_tasks_weighs_tasks():
-    found = split_by_group(job(), VALUES, Grouped(), TASKS)["overall"]["proxies"]
+    found = overalls_of(job(), VALUES, Grouped(), TASKS)["proxies"]
     assert found["over_metrics"]["value"] == pytest.approx((0.5 + 0.5) / 2) and found["over_metrics"]["n"] == 2
     assert found["over_tasks"]["value"] == pytest.approx((0.5 + 0.0 + 0.9 + 0.6) / 4) and found["over_tasks"]["n"] == 4
     assert found["items"] == {"ssim": 1, "chrf": 3}
@@ -52,7 +63,7 @@ def test_overall_over_metrics_weighs_metrics_and_over_tasks_weighs_tasks():
 
 
 def test_a_metric_of_few_tasks_weighs_as_much_as_one_of_many():
-    found = split_by_group(job(), VALUES | {"ssim": [(0, 1.0, 10)]}, Grouped(), TASKS)["overall"]["proxies"]
+    found = overalls_of(job(), VALUES | {"ssim": [(0, 1.0, 10)]}, Grouped(), TASKS)["proxies"]
     assert found["over_metrics"]["value"] == pytest.approx((1.0 + 0.5) / 2)
     assert found["over_tasks"]["value"] == pytest.approx((1.0 + 0.0 + 0.9 + 0.6) / 4)
 
@@ -60,9 +71,7 @@ def test_a_metric_of_few_tasks_weighs_as_much_as_one_of_many():
 def test_tasks_of_one_row_are_not_independent():
     """The interval is of the rows that were drawn: the same figures of fewer rows are less sure."""
     one_row = {key: replace(task, inputs={"from": {"row": str(key % 2)}}) for key, task in TASKS.items()}
-    apart, together = (
-        split_by_group(job(), VALUES, Grouped(), tasks)["overall"]["proxies"] for tasks in (TASKS, one_row)
-    )
+    apart, together = (overalls_of(job(), VALUES, Grouped(), tasks)["proxies"] for tasks in (TASKS, one_row))
     assert apart["over_tasks"]["value"] == together["over_tasks"]["value"]
     assert width(together["over_tasks"]) > width(apart["over_tasks"])
 
@@ -74,35 +83,35 @@ def width(found: dict) -> float:
 
 def test_groups_are_sorted_and_an_item_that_is_judged_twice_counts_once():
     backwards = dict(reversed(TASKS.items()))
-    groups = split_by_group(job(), VALUES, Grouped(), backwards)["groups"]["kind"]
+    groups = groups_of(job(), VALUES, Grouped(), backwards)["kind"]
     assert list(groups) == ["a", "b"]
     twice = VALUES | {"chrf": [*VALUES["chrf"], (1, 1.0, 11)]}
-    found = split_by_group(job(), twice, Grouped(), TASKS)["overall"]["proxies"]
+    found = overalls_of(job(), twice, Grouped(), TASKS)["proxies"]
     assert found["over_tasks"]["n"] == 4 and found["over_tasks"]["value"] == pytest.approx(0.5)
 
 
 def test_items_that_are_not_judged_count_as_wrong_and_bounds_say_what_they_could_be():
     values = VALUES | {"chrf": VALUES["chrf"][:2], "feasible": VALUES["feasible"][:3]}
-    found = split_by_group(job(), values, Grouped(), TASKS)
-    over = found["overall"]["proxies"]["over_tasks"]
+    groups, overalls = (of(job(), values, Grouped(), TASKS) for of in (groups_of, overalls_of))
+    over = overalls["proxies"]["over_tasks"]
     assert over["n"] == 4 and over["value"] == pytest.approx(1.4 / 4) and over["bounds"] == [0.35, 0.6]
     low, high = over["ci95"]
-    right = split_by_group(job(), values | {"chrf": [*values["chrf"], (3, 1.0, 1)]}, Grouped(), TASKS)
-    assert low < 0.35 and high == right["overall"]["proxies"]["over_tasks"]["ci95"][1], "as if all of them were right"
-    assert found["groups"]["kind"]["b"]["metrics"]["feasible"]["bounds"] == [pytest.approx(1 / 3, abs=1e-5), 1.0]
-    assert "bounds" not in found["groups"]["kind"]["a"]["metrics"]["feasible"]
+    right = overalls_of(job(), values | {"chrf": [*values["chrf"], (3, 1.0, 1)]}, Grouped(), TASKS)
+    assert low < 0.35 and high == right["proxies"]["over_tasks"]["ci95"][1], "as if all of them were right"
+    assert groups["kind"]["b"]["metrics"]["feasible"]["bounds"] == [pytest.approx(1 / 3, abs=1e-5), 1.0]
+    assert "bounds" not in groups["kind"]["a"]["metrics"]["feasible"]
 
 
 def test_every_sample_of_a_task_is_an_item():
-    found = split_by_group(job(samples=2), VALUES, Grouped(), TASKS)
-    assert found["overall"]["proxies"]["over_tasks"]["n"] == 8 and found["groups"]["kind"]["b"]["n"] == 6
+    groups, overalls = (of(job(samples=2), VALUES, Grouped(), TASKS) for of in (groups_of, overalls_of))
+    assert overalls["proxies"]["over_tasks"]["n"] == 8 and groups["kind"]["b"]["n"] == 6
 
 
 def test_without_a_metric_there_is_no_figure_in_its_place():
     values = {name: found for name, found in VALUES.items() if name != "ssim"}
     metric_of = Grouped.overalls["proxies"]
-    assert measure_overall(values, TASKS, metric_of, 1) == {"not_run": ["ssim"]}
+    assert measure_overall(values, TASKS, metric_of, 1) == MissingOverall(["ssim"])
 
 
 def test_other_benchmarks_have_neither():
-    assert split_by_group(job(), VALUES, Benchmark(), TASKS) == {}
+    assert groups_of(job(), VALUES, Benchmark(), TASKS) == {} == overalls_of(job(), VALUES, Benchmark(), TASKS)

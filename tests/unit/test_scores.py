@@ -9,7 +9,8 @@ import pytest
 
 from lumos_queue.records import Task
 from lumos_queue.reports.baselines import compute_baselines
-from lumos_queue.reports.completeness import completeness, remark
+from lumos_queue.reports.completeness import Completeness, completeness, remark
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.scores import scores
 from lumos_queue.scoring.statistics import Stratum, cohen_kappa, compute_weighted_interval, estimate_share, wilson
 
@@ -21,7 +22,7 @@ def tasks(count: int, **sets: list[int]) -> dict[int, Task]:
 
 
 def report(values, keyed, items: int, **spec: Any) -> dict[str, Any]:
-    return scores(SimpleNamespace(items=items, spec=spec), {"m": values}, ("m",), keyed)
+    return as_json(scores(SimpleNamespace(items=items, spec=spec), {"m": values}, ("m",), keyed))
 
 
 def test_a_metric_of_steps_is_a_mean_over_trials():
@@ -73,15 +74,18 @@ def test_baselines_are_weighted_as_the_agent_is():
             return {"first": [task.row == "1" for task in found], "steps": [True, False, False, False]}
 
     keyed = tasks(3, t1=[1, 2], t2=[1], t3=[2])
-    found = compute_baselines(Rules(), list(keyed.values()))
+    found = as_json(compute_baselines(Rules(), list(keyed.values())))
     assert found["first"]["value"] == 0.5, "the first task was drawn twice"
     assert found["steps"]["value"] == 0.25, "one for each step is no one for each task"
-    assert compute_baselines(Rules(), list(tasks(3).values()))["first"]["value"] == pytest.approx(1 / 3, abs=1e-6)
+    assert compute_baselines(Rules(), list(tasks(3).values()))["first"].value == pytest.approx(1 / 3, abs=1e-6)
 
 
 def test_a_job_is_incomplete_by_items_and_by_refusals_and_says_how_to_go_on_once_it_has_ended():
-    def of(state: str, items: dict[str, int], endings: dict[str, int]) -> dict[str, Any]:
+    def measure(state: str, items: dict[str, int], endings: dict[str, int]) -> Completeness:
         return completeness(SimpleNamespace(state=state, id="abc", waiting="why"), items, endings)
+
+    def of(state: str, items: dict[str, int], endings: dict[str, int]) -> dict[str, Any]:
+        return as_json(measure(state, items, endings))
 
     assert of("done", {"done": 5, "owed": 0}, {"answered": 5}) == {"complete": True}
     assert of("running", {"done": 4, "owed": 1}, {"answered": 4}) == {"complete": False}, "it goes on by itself"
@@ -93,7 +97,7 @@ def test_a_job_is_incomplete_by_items_and_by_refusals_and_says_how_to_go_on_once
             "lacking": {"quarantined": 1, "infra_error": 2},
             "go_on": "lumos resume abc",
         }
-    assert remark(found) == (
+    assert remark(measure("done", {"done": 4, "quarantined": 1}, {"answered": 2, "infra_error": 2})) == (
         "incomplete: 2 of its items ended with infra_error, 1 of its items quarantined. Continue with: lumos resume abc"
     )
     for state in ("failed", "paused"):
@@ -105,7 +109,7 @@ def test_a_job_is_incomplete_by_items_and_by_refusals_and_says_how_to_go_on_once
             "state": state,
             "reason": "why",
         }
-    assert remark({"complete": True}) == ""
+    assert remark(measure("done", {"done": 5}, {"answered": 5})) == ""
 
 
 def test_an_interval_is_never_surer_than_its_clusters_nor_wider_than_seen():

@@ -7,38 +7,39 @@ from collections.abc import Iterator, Sequence
 from lumos_queue.pages.blocks import Block, Figure, Table
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.material import JobMaterial, Material, Prices
+from lumos_queue.reports.totals import ModelUse, Tokens
 from lumos_queue.util.wording import format_price
 
 
 def costs(material: Material) -> Iterator[Block]:
-    if jobs := [job for job in material.jobs if job.report.get("calls")]:
-        yield _tokens(jobs, material)
+    uses = [(job, job.report.episodes.use) for job in material.jobs if job.report.episodes]
+    if called := [(job, use) for job, use in uses if use.calls]:
+        yield _tokens(called, material)
     yield from _tabulate_adoption(material.jobs)
 
 
-def _tokens(jobs: Sequence[JobMaterial], material: Material) -> Figure:
+def _tokens(uses: Sequence[tuple[JobMaterial, ModelUse]], material: Material) -> Figure:
     """Return the figure of the calls, tokens and prices of jobs."""
     bars, rows = [], []
-    has_prices = any(_prices(job, material.prices) for job in jobs)
-    has_checks = any("calls_as_expected" in job.report for job in jobs)
-    for job in jobs:
-        tokens = job.report["tokens"]
-        prompt_tokens, output_tokens, episodes = tokens["prompt"], tokens["completion"], job.report["finished"]
+    has_prices = any(_prices(job, material.prices) for job, _ in uses)
+    has_checks = any(job.report.calls_as_expected for job, _ in uses)
+    for job, use in uses:
+        prompt_tokens, output_tokens, episodes = use.tokens.prompt, use.tokens.completion, job.report.finished
         parts = [
             BarPart("in", prompt_tokens, f"{prompt_tokens:,}", "c0"),
             BarPart("out", output_tokens, f"{output_tokens:,}", "c1"),
         ]
-        bars.append(Bar(job.label, parts, f"{prompt_tokens + output_tokens:,}"))
+        bars.append(Bar(job.label, parts, f"{use.tokens.total:,}"))
         row = [
             job.label,
-            f"{job.report['calls']:,}",
+            f"{use.calls:,}",
             f"{prompt_tokens:,}",
             f"{output_tokens:,}",
-            f"{prompt_tokens + output_tokens:,}",
+            f"{use.tokens.total:,}",
         ]
-        row.append(f"{(prompt_tokens + output_tokens) / episodes:,.0f}" if episodes else "")
+        row.append(f"{use.tokens.total / episodes:,.0f}" if episodes else "")
         row += [_count_expected(job)] if has_checks else []
-        rows.append(row + (_price_cells(job, prompt_tokens, output_tokens, material.prices) if has_prices else []))
+        rows.append(row + (_price_cells(job, use.tokens, material.prices) if has_prices else []))
     heads = ["job", "model calls", "tokens in", "tokens out", "tokens", "per episode"]
     heads += ["episodes with expected calls"] if has_checks else []
     heads += ["price", "price per right answer"] if has_prices else []
@@ -55,8 +56,8 @@ def _tokens(jobs: Sequence[JobMaterial], material: Material) -> Figure:
 
 def _count_expected(job: JobMaterial) -> str:
     """Return in how many episodes the model was called as often as the formulation does for the subgoals."""
-    check = job.report.get("calls_as_expected")
-    return f"{check['as_expected']:,} of {check['episodes']:,}" if check else ""
+    check = job.report.calls_as_expected
+    return f"{check.as_expected:,} of {check.episodes:,}" if check else ""
 
 
 def _tabulate_adoption(jobs: Sequence[JobMaterial]) -> Iterator[Table]:
@@ -64,14 +65,14 @@ def _tabulate_adoption(jobs: Sequence[JobMaterial]) -> Iterator[Table]:
     rows = [
         [
             job.label,
-            f"{adoption['episodes']:,} of {adoption['of']:,}",
-            adoption["from"],
-            f"{adoption['calls']:,}",
-            f"{adoption['tokens']['prompt']:,}",
-            f"{adoption['tokens']['completion']:,}",
+            f"{adoption.episodes:,} of {adoption.of:,}",
+            adoption.parent,
+            f"{adoption.use.calls:,}",
+            f"{adoption.use.tokens.prompt:,}",
+            f"{adoption.use.tokens.completion:,}",
         ]
         for job in jobs
-        if (adoption := job.report.get("adopted"))
+        if (adoption := job.report.adopted)
     ]
     if rows:
         heads = ["job", "adopted episodes", "from", "model calls", "tokens in", "tokens out"]
@@ -80,14 +81,14 @@ def _tabulate_adoption(jobs: Sequence[JobMaterial]) -> Iterator[Table]:
 
 def _prices(job: JobMaterial, page_prices: Prices | None) -> Prices | None:
     """Return the prices of the page, or those of a conversion's teacher if the page has none."""
-    if page_prices is None and "cost" in job.report:
-        return Prices(*job.report["cost"]["prices"])
+    if page_prices is None and job.report.price:
+        return Prices(*job.report.price.prices)
     return page_prices
 
 
-def _price_cells(job: JobMaterial, prompt_tokens: int, output_tokens: int, page_prices: Prices | None) -> list[str]:
+def _price_cells(job: JobMaterial, tokens: Tokens, page_prices: Prices | None) -> list[str]:
     if (prices := _prices(job, page_prices)) is None:
         return ["", ""]
-    usd = (prompt_tokens * prices.prompt + output_tokens * prices.completion) / 1e6
-    right = job.report.get("correct")
+    usd = (tokens.prompt * prices.prompt + tokens.completion * prices.completion) / 1e6
+    right = job.report.scores.correct if job.report.scores else None
     return [format_price(usd), format_price(usd / right) if right else ""]

@@ -26,7 +26,7 @@ def tabulate_endings(jobs: Sequence[JobMaterial]) -> Iterator[Table]:
         [
             ending.ending,
             *([job.id] if several else []),
-            format_count(ending.episodes, job.report["n"]),
+            format_count(ending.episodes, job.report.n),
             ending.example,
             _describe(ending),
         ]
@@ -43,7 +43,7 @@ def tabulate_endings(jobs: Sequence[JobMaterial]) -> Iterator[Table]:
 
 def _explain_limit(job: JobMaterial) -> str:
     """Return how an episode counts that reached its limit; '' for a job without scores."""
-    match job.report.get("scoring", {}).get("at_limit"):
+    match job.report.scoring.at_limit if job.report.scoring else "":
         case AtLimit.CONCLUDE:
             return "An episode that reached its limit is judged by its last result."
         case AtLimit.WRONG:
@@ -65,6 +65,6 @@ def _describe(ending: EndingExample) -> str:
 
 def describe_reply_endings(job: JobMaterial) -> Iterator[Text]:
     """Yield a line for each role with replies that were cut, or that led to no answer."""
-    for role in sorted(job.report.get("reply_endings", {})):
+    for role in sorted(job.report.reply_endings or ()):
         if text := format_reply_endings(job.report, role):
             yield Text(f"{job.id}: replies of {role}: {text}")

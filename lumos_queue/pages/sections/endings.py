@@ -53,7 +53,7 @@ def classes(job: JobMaterial) -> dict[str, int]:
         else:
             name = plain(ending)
         counts[name] = counts.get(name, 0) + episodes
-    states = {state: count for state, count in job.report["items"].items() if state != ItemState.DONE}
+    states = {state: count for state, count in job.report.items.items() if state != ItemState.DONE}
     for state, count in sorted(states.items()):
         name = "quarantined" if state == ItemState.QUARANTINED else "not finished"
         counts[name] = counts.get(name, 0) + count
@@ -64,7 +64,10 @@ def _names(job: JobMaterial) -> tuple[str, str]:
     """Return the names of two classes: episodes with a good score, and answered episodes with a bad score."""
     if job.row.kind == JobKind.CONVERT:
         return "accepted", "not accepted"
-    return ("right", "answered wrong") if "correct" in job.report else ("score from 0.5", "answered, score below 0.5")
+    scores = job.report.scores
+    if scores is not None and scores.correct is not None:
+        return "right", "answered wrong"
+    return "score from 0.5", "answered, score below 0.5"
 
 
 _COLOURS = {
@@ -88,7 +91,7 @@ def _chart(jobs: Sequence[JobMaterial]) -> Figure:
     names = [name for name in _ORDER if name in present_names] + sorted(present_names - set(_ORDER))
     bars, rows = [], []
     for job in jobs:
-        counts, n = counts_by_job[job.id], job.report["n"]
+        counts, n = counts_by_job[job.id], job.report.n
         texts = {name: format_count(count, n) for name, count in counts.items()}
         parts = [BarPart(name, counts[name], texts[name], _COLOURS.get(name, "c7")) for name in names if name in counts]
         scaled_parts = [BarPart(part.name, part.value / n, part.amount, part.colour) for part in parts] if n else []
@@ -132,14 +135,14 @@ def _errors(jobs: Sequence[JobMaterial], limits: PageLimits) -> Iterator[Block]:
         yield Figure(draw_bars("errors", title, bars), Table(title, heads, rows, note, frozenset({0, 1, 2})))
     agent_rows, infra_rows = [], []
     for job in jobs:
-        for problem in job.report["problems"][:max_rows]:
+        for problem in job.report.episodes.problems[:max_rows] if job.report.episodes else ():
             row = [
                 job.label,
-                plain(problem["ending"] or "any"),
-                truncate(problem["message"], limits.text // 4),
-                f"{problem['episodes']:,}",
+                plain(problem.ending or "any"),
+                truncate(problem.message, limits.text // 4),
+                f"{problem.episodes:,}",
             ]
-            (infra_rows if problem["ending"] == INFRASTRUCTURE else agent_rows).append(row)
+            (infra_rows if problem.ending == INFRASTRUCTURE else agent_rows).append(row)
         infra_rows += [
             [job.label, "will be retried", truncate(reason, limits.text // 4), f"{items:,}"]
             for reason, items in job.retried[:max_rows]

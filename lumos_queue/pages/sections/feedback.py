@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from lumos_queue.pages.blocks import Block, Table, Text
+from lumos_queue.reports.training import RewardStep, TrainingPart
 from lumos_queue.util.wording import MISSING, format_share
 
 MAX_STEPS = 12  #: steps of the table; of a longer fit, evenly spread steps with the first and the last
 
 
-def feedback(steps: Sequence[Mapping[str, Any]], windows: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+def feedback(steps: Sequence[RewardStep], windows: Sequence[TrainingPart]) -> Iterator[Block]:
     """Yield a table of the steps (`feedback_steps` of a report), and the notes of the windows with their steps."""
-    has_epsilon = any(step["epsilon"] for step in steps)
+    has_epsilon = any(step.epsilon for step in steps)
     heads = ["step", "reward", "baseline", "feasible", "entropy", "KL", *["epsilon"] * has_epsilon, "rollouts"]
     rows = [
         [
-            f"{step['step']:,}",
-            f"{step['reward']:.3f}",
-            f"{step['baseline']:.3f}",
-            MISSING if step["feasible"] is None else format_share(step["feasible"]),
-            f"{step['entropy']:.2f}",
-            f"{step['kl']:.3f}",
-            *[f"{step['epsilon']:.3f}"] * has_epsilon,
-            step["rollouts"],
+            f"{step.step:,}",
+            f"{step.reward:.3f}",
+            f"{step.baseline:.3f}",
+            MISSING if step.feasible is None else format_share(step.feasible),
+            f"{step.entropy:.2f}",
+            f"{step.kl:.3f}",
+            *[f"{step.epsilon:.3f}"] * has_epsilon,
+            step.rollouts,
         ]
         for step in _spread(steps)
     ]
@@ -33,8 +33,8 @@ def feedback(steps: Sequence[Mapping[str, Any]], windows: Sequence[Mapping[str, 
     yield Table("", heads, rows, note, texts=frozenset({len(heads) - 1}))
     steps_by_note = defaultdict(list)
     for window in windows:
-        for text in window.get("notes", ()) if window.get("reward") is not None else ():
-            steps_by_note[text].append(window["step"])
+        for text in window.notes if window.reward is not None else ():
+            steps_by_note[text].append(window.step)
     yield from (Text(f"note: {text} ({format_steps(numbers)})") for text, numbers in steps_by_note.items())
 
 
@@ -50,7 +50,7 @@ def format_steps(steps: Sequence[int]) -> str:
     return f"step{'s' * (len(steps) > 1)} {ranges}"
 
 
-def _spread(steps: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def _spread(steps: Sequence[RewardStep]) -> list[RewardStep]:
     if len(steps) <= MAX_STEPS:
         return list(steps)
     last = len(steps) - 1

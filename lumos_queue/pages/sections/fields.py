@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from db.queries.task_fields import shorten
 from lumos_queue.pages.blocks import Figure, Table
@@ -12,6 +11,7 @@ from lumos_queue.pages.charts.scale import round_up
 from lumos_queue.pages.material import JobMaterial
 from lumos_queue.reports.comparison_values import PairComparison
 from lumos_queue.reports.field_groups import name_group
+from lumos_queue.reports.score_values import FieldGroupScores
 from lumos_queue.util.wording import format_difference, format_probability, format_share, format_whole_metric, plain
 
 HOLM = "p-values are corrected by Holm's method over all groups of the field."
@@ -19,14 +19,13 @@ HOLM = "p-values are corrected by Holm's method over all groups of the field."
 
 def scores_by_field(job: JobMaterial) -> Iterator[Figure]:
     """Yield a figure for each field by which the report is split."""
-    for number, (field, groups) in enumerate(job.report.get("by", {}).items()):
+    for number, (field, groups) in enumerate((job.report.by or {}).items()):
         title = f"{job.label} by {shorten(field)}: {plain(job.metric)}"
-        metrics = list(job.report.get("metrics", {})) or [job.metric]
+        metrics = list(job.report.metrics) or [job.metric]
         rows = []
         for group in groups:
-            score = group["metrics"].get(job.metric)
-            bounds = (score["bounds"][0], score["bounds"][1]) if score and "bounds" in score else None
-            value, (low, high) = (score["value"], score["ci95"]) if score else (None, (None, None))
+            score, items = group.scores.metrics.get(job.metric), group.scores.n
+            value, (low, high) = (score.value, score.ci95) if score else (None, (None, None))
             rows.append(
                 Estimate(
                     _name(group),
@@ -34,15 +33,15 @@ def scores_by_field(job: JobMaterial) -> Iterator[Figure]:
                     low,
                     high,
                     "ours",
-                    bounds,
-                    _format_items(group["n"], format_whole_metric(score)),
+                    score.bounds if score else None,
+                    _format_items(items, format_whole_metric(score)),
                 )
             )
         lines = [
             [
                 _name(group),
-                f"{group['n']:,}",
-                *(format_whole_metric(group["metrics"].get(metric)) for metric in metrics),
+                f"{group.scores.n:,}",
+                *(format_whole_metric(group.scores.metrics.get(metric)) for metric in metrics),
             ]
             for group in groups
         ]
@@ -50,8 +49,8 @@ def scores_by_field(job: JobMaterial) -> Iterator[Figure]:
         yield Figure(draw_forest(f"by-{job.id}-{number}", title, rows), table)
 
 
-def _name(group: Mapping[str, Any]) -> str:
-    return name_group(group["kind"], group.get("value"), group.get("values"))
+def _name(group: FieldGroupScores) -> str:
+    return name_group(group.kind, group.value, group.values)
 
 
 def _format_items(items: int, text: str) -> str:

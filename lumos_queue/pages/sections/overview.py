@@ -35,7 +35,7 @@ def overview(material: Material) -> Iterator[Block]:
     """Yield, for the jobs of one kind on the same rows, tables with a column for each job, and remarks."""
     groups: dict[tuple[str, str, str, int], list[JobMaterial]] = {}
     for job in material.jobs:
-        groups.setdefault((job.row.kind, job.row.benchmark, job.row.split, job.report["n"]), []).append(job)
+        groups.setdefault((job.row.kind, job.row.benchmark, job.row.split, job.report.n), []).append(job)
     for (kind, *_), jobs in groups.items():
         if kind == JobKind.TRAIN:
             for job in jobs:
@@ -99,34 +99,34 @@ def _heads(jobs: Sequence[JobMaterial]) -> tuple[list[str], str]:
         if not differing_names:
             lines = [job.row.name] if job.row.name else []
         heads.append("\n".join([job.id, *(shorten(line, MAX_HEAD) for line in lines[:MAX_DIFFERENCES])]))
-    formulation = jobs[0].report["formulation"]
-    has_one = len({job.report["formulation"] for job in jobs}) == 1
+    formulation = jobs[0].report.formulation
+    has_one = len({job.report.formulation for job in jobs}) == 1
     return heads, f", {formulation}" if formulation and has_one else ""
 
 
 def _further_tables(job: JobMaterial) -> Iterator[Block]:
     """Yield the tables of results that only some jobs have."""
-    if job.row.kind == JobKind.CONVERT:
-        if verdicts := job.report["verdicts"][:MAX_VERDICTS]:
+    if figures := job.report.conversion:
+        if verdicts := figures.verdicts[:MAX_VERDICTS]:
             yield draw_verdicts(f"overview-{job.id}", job, verdicts)
-        yield from tabulate_outcomes(job)
-    if samples := job.report.get("samples"):
-        yield tabulate_samples(job, samples)
+        yield from tabulate_outcomes(job.id, figures)
+    if job.report.samples:
+        yield tabulate_samples(job, job.report.samples)
     yield from tabulate_overalls(job.report, job.id)
 
 
 def _training(job: JobMaterial) -> Iterator[Block]:
-    report = job.report
-    yield Text(f"train {job.id}: {report['finished']:,} of {report['n']:,} items, {job.state}")
-    if steps := report.get("feedback_steps"):
-        yield from feedback(steps, report["windows"])
-    elif fits := report.get("fits"):
-        yield tabulate_fits(job, fits)
+    yield Text(f"train {job.id}: {job.report.finished:,} of {job.report.n:,} items, {job.state}")
+    if (training := job.report.training) is None:
+        return
+    if training.feedback_steps:
+        yield from feedback(training.feedback_steps, training.windows)
+    elif training.fits:
+        yield tabulate_fits(job, training.fits)
     else:
-        yield from tabulate_windows(job)
-    for window in report["windows"]:
-        if window.get("reward") is None and window.get("loss") is None:
-            figures = window.get("counts") or {name: value for name, value in window.items() if name != "item"}
-            yield from (Text(f"{plain(name)}: {value}") for name, value in figures.items())
-    for model in report.get("models", ()):
-        yield Text(f"model {model['name']}: {model['path']}")
+        yield from tabulate_windows(job, training.windows)
+    for window in training.windows:
+        if window.reward is None and window.loss is None:
+            yield from (Text(f"{plain(name)}: {value}") for name, value in window.counts.items())
+    for model in training.models or ():
+        yield Text(f"model {model.name}: {model.path}")

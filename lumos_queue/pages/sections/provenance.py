@@ -9,7 +9,7 @@ from typing import Any
 from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.limits import PageLimits, truncate
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.prompts.function_list import DESCRIPTIONS
+from lumos_queue.reports.job_report import JobReport
 from lumos_queue.util.plugins import Plugin
 from lumos_queue.util.wording import format_time, plain
 
@@ -37,14 +37,17 @@ def _versions_of(material: Material) -> Table:
     rows = [
         [
             job.label,
-            ", ".join(version["code_version"] for version in job.report.get("code_versions", ()))
-            or job.row.code_version,
+            ", ".join(_list_versions(job)) or job.row.code_version,
             str(job.row.seed),
             *((digest or "")[:SHORT] for digest in (job.row.digest, job.row.dataset, job.row.agent)),
         ]
         for job in material.jobs
     ]
     return Table("Versions", ["job", "code", "seed", "request", "dataset", "agent"], rows, texts=frozenset(range(6)))
+
+
+def _list_versions(job: JobMaterial) -> list[str]:
+    return [version.code_version for version in job.report.episodes.code_versions] if job.report.episodes else []
 
 
 def _endpoints(jobs: Sequence[JobMaterial], limits: PageLimits) -> Table:
@@ -69,7 +72,7 @@ def _identity(identity: Mapping[str, Any]) -> str:
 
 
 def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
-    row, report = job.row, job.report
+    row, report, episodes = job.row, job.report, job.report.episodes
     yield "job", row.id
     yield "name", row.name
     yield "tags", ", ".join(f"{key}={value}" for key, value in job.tags.items())
@@ -79,7 +82,8 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     yield "submitted", f"{format_time(row.created_at)} by {row.submitted_by}, project {row.project}"
     yield "began", format_time(row.started_at)
     yield "ended", format_time(row.finished_at)
-    yield "code", _versions(report.get("code_versions", ()), "code_version") or row.code_version
+    code = [(version.code_version, version.episodes) for version in episodes.code_versions] if episodes else []
+    yield "code", _versions(code) or row.code_version
     for plugin in row.plugins or ():
         yield f"plug-in {plugin['name']}", str(Plugin.from_json(plugin))
         for former in plugin.get("earlier", ()):
@@ -87,44 +91,45 @@ def _facts(job: JobMaterial) -> Iterator[tuple[str, str]]:
     yield "seed", str(row.seed)
     yield "digest of the request", row.digest
     yield "benchmark", f"{row.benchmark} ({row.split})" if row.split else row.benchmark
-    yield "rows", report.get("row_origin", {}).get("text", "")
-    yield "sha256 of the data file", report.get("row_origin", {}).get("file_sha256", "")
+    yield "rows", report.row_origin.text if report.row_origin else ""
+    yield "sha256 of the data file", report.row_origin.file_sha256 if report.row_origin else ""
     yield "digest of the dataset", row.dataset or ""
-    yield "formulation", f"{row.formulation} version {report.get('formulation_version', 1)}" if row.formulation else ""
-    yield "descriptions of tools", report.get(DESCRIPTIONS, "")
-    yield "answer at the limit", report.get("scoring", {}).get("at_limit", "")
+    yield "formulation", f"{row.formulation} version {report.formulation_version or 1}" if row.formulation else ""
+    yield "descriptions of tools", report.descriptions or ""
+    yield "answer at the limit", report.scoring.at_limit if report.scoring else ""
     yield "digest of the agent", row.agent
-    for role, figures in report.get("prompts", {}).items():
-        yield f"prompts of {plain(role)}", _versions(figures, "prefix")
-    yield "answer reader", report.get("reader", "")
-    for role in report.get("reply_endings", {}):
+    for role, heads in episodes.prompts.items() if episodes else ():
+        yield f"prompts of {plain(role)}", _versions([(head.prefix, head.episodes) for head in heads])
+    yield "answer reader", report.reader or ""
+    for role in report.reply_endings or ():
         yield f"replies of {role}", format_reply_endings(report, role)
-    for metric, versions in report.get("scoring", {}).get("versions", {}).items():
-        texts = [f"{version} ({episodes:,} episodes)" for version, episodes in versions.items()]
+    for metric, versions in report.scoring.versions.items() if report.scoring else ():
+        texts = [f"{version} ({count:,} episodes)" for version, count in versions.items()]
         yield f"scorer of {plain(metric)}", ", ".join(texts)
-    for remark in report.get("scoring", {}).get("remarks", ()):
+    for remark in (report.scoring.remarks or ()) if report.scoring else ():
         yield "remark on scores", remark
     for name, value in _settings(row.spec):
         yield name, value
-    for name, value in report.get("requests", {}).items():
+    for name, value in (report.requests or {}).items():
         yield name, value
-    for name, value in report.get("tools", {}).items():
+    for name, value in (report.tools or {}).items():
         yield f"tool setting {plain(str(name))}", _as_text(value)
 
 
-def format_reply_endings(report: Mapping[str, Any], role: str) -> str:
+def format_reply_endings(report: JobReport, role: str) -> str:
     """Return how many replies of a role were cut at the limit of tokens or led to no answer; '' for none."""
-    if (figures := report.get("reply_endings", {}).get(role)) is None:
+    if (endings := (report.reply_endings or {}).get(role)) is None:
         return ""
-    parts = [f"{figures['cut']:,} cut at the limit of tokens"] if figures["cut"] else []
-    parts += [f"{figures['unanswered']:,} without an answer"] if figures["unanswered"] else []
-    return f"of {figures['replies']:,}: {', '.join(parts)}" if parts else ""
+    parts = [f"{endings.cut:,} cut at the limit of tokens"] if endings.cut else []
+    parts += [f"{endings.unanswered:,} without an answer"] if endings.unanswered else []
+    return f"of {endings.replies:,}: {', '.join(parts)}" if parts else ""
 
 
-def _versions(versions: Any, name: str) -> str:
+def _versions(versions: Sequence[tuple[str, int]]) -> str:
+    """Return versions with their numbers of episodes as text; a single version alone."""
     if len(versions) == 1:
-        return str(versions[0][name])
-    return ", ".join(f"{version[name]} ({version['episodes']:,} episodes)" for version in versions)
+        return versions[0][0]
+    return ", ".join(f"{version} ({episodes:,} episodes)" for version, episodes in versions)
 
 
 def _settings(spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

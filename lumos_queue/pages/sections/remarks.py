@@ -18,29 +18,31 @@ def remarks_on(job: JobMaterial) -> Iterator[Text]:
     report = job.report
     if text := remark_on_choice(job.row.parent, job.row.chosen, job.row.benchmark):
         yield Text(f"{job.id}: {text}", warns=True)
-    for text in (*report.get("remarks", ()), *report.get("scoring", {}).get("remarks", ())):
+    conversion, scorers = report.conversion, report.scoring
+    remarks = [*(conversion.remarks if conversion else ()), *((scorers.remarks or ()) if scorers else ())]
+    for text in remarks:
         yield Text(f"{job.id}: {text}", warns=True)
-    if text := remark(report):
+    if text := remark(report.result):
         yield Text(f"{job.id} is {text}", warns=True)
-    elif report["finished"] < report["n"]:
-        text = f"{report['finished']:,} of {report['n']:,} items have a result, and scores show what they can become"
+    elif report.finished < report.n:
+        text = f"{report.finished:,} of {report.n:,} items have a result, and scores show what they can become"
         hint = f". Continue with: lumos resume {job.id}" if job.state == RealState.NOBODY else ""
         yield Text(f"{job.id}: {job.state}; {text}{hint}", warns=True)
-    if report["waiting"] == PAUSED_BY_PERSON:
+    if report.waiting == PAUSED_BY_PERSON:
         yield Text(f"{job.id} is paused by a person. Continue with: lumos resume {job.id}", warns=True)
-    elif report["waiting"] and not report.get("reason"):
-        yield Text(f"{job.id} waits: {report['waiting']}", warns=True)
-    if len(failures := report.get("failures", ())) > 1:
+    elif report.waiting and not report.completeness.reason:
+        yield Text(f"{job.id} waits: {report.waiting}", warns=True)
+    if len(failures := report.failures or ()) > 1:
         for failure in failures:
-            items = plural(failure["items"], "item")
-            yield Text(f"Only the {items} of {job.id} that failed by {failure['class']}: {failure['go_on']}")
-    for problem in report.get("problems", ()):
-        if not problem["ending"]:
-            yield Text(f"{job.id}: {plural(problem['episodes'], 'episode')}: {problem['message']}", warns=True)
-    for name, figures in report.get("rules", {}).items():
-        if count := figures.get("lacking"):
+            items = plural(failure.items, "item")
+            yield Text(f"Only the {items} of {job.id} that failed by {failure.kind}: {failure.go_on}")
+    for problem in report.episodes.problems if report.episodes else ():
+        if not problem.ending:
+            yield Text(f"{job.id}: {plural(problem.episodes, 'episode')}: {problem.message}", warns=True)
+    for name, rates in (report.rules or {}).items():
+        if count := rates.lacking:
             yield Text(
-                f"{job.id}: {count:,} of {report['n']:,} runs lack votes by which rule={name} compares them. Earlier "
+                f"{job.id}: {count:,} of {report.n:,} runs lack votes by which rule={name} compares them. Earlier "
                 "versions did not request them: judge the runs again with lumos judge.",
                 warns=True,
             )

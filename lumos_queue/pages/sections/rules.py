@@ -21,11 +21,11 @@ def tabulate_rules(title: str, jobs: Sequence[JobMaterial]) -> Iterator[Table]:
         [
             job.label,
             f"rule={name}",
-            *(format_whole_metric(figures.get(figure)) for figure in (PASS, WIN, WON, TIED)),
-            f"{figures['lacking']:,}" if "lacking" in figures else "",
+            *(format_whole_metric(rates.figures.get(figure)) for figure in (PASS, WIN, WON, TIED)),
+            f"{rates.lacking:,}" if rates.lacking else "",
         ]
         for job in jobs
-        for name, figures in job.report.get("rules", {}).items()
+        for name, rates in (job.report.rules or {}).items()
     ]
     if rows:
         heads = ["job", "rule", *map(plain, (PASS, WIN, WON, TIED)), "runs that lack votes"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.charts.lines import Point, draw_curve
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
+from lumos_queue.reports.episode_figures import CallSeconds
 from lumos_queue.util.wording import format_rate, format_seconds, format_share, format_time, plain
 
 #: Names of the parts of a call's time, in the order of `_parts_of_call`.
@@ -17,21 +18,19 @@ CALL = ("waited in the worker", "queued at the server", "answered", "lost in fai
 
 def times(material: Material) -> Iterator[Block]:
     """Yield a figure of the time by phase, and a figure of where the time of a mean model call goes."""
-    if jobs := [job for job in material.jobs if sum(job.report.get("phases", {}).values()) > 0]:
+    figures = [(job, job.report.episodes) for job in material.jobs if job.report.episodes]
+    if phases := [(job, episodes.phases) for job, episodes in figures if sum(episodes.phases.values()) > 0]:
         yield Text("Seconds are added up over episodes, many of which run at the same time.")
-        yield _phases(jobs)
-    if calls := [
-        (job, role, latency) for job in material.jobs for role, latency in job.report.get("latency", {}).items()
-    ]:
+        yield _phases(phases)
+    if calls := [(job, role, seconds) for job, episodes in figures for role, seconds in episodes.latency.items()]:
         yield _calls(calls, several=len(material.jobs) > 1)
 
 
-def _phases(jobs: Sequence[JobMaterial]) -> Figure:
-    names = sorted({name for job in jobs for name in job.report["phases"]})
+def _phases(jobs: Sequence[tuple[JobMaterial, Mapping[str, float]]]) -> Figure:
+    names = sorted({name for _, phases in jobs for name in phases})
     colours = {name: f"c{index % 8}" for index, name in enumerate(names)}
     bars, rows = [], []
-    for job in jobs:
-        phases = job.report["phases"]
+    for job, phases in jobs:
         total = sum(phases.values())
         texts = {
             name: f"{format_seconds(seconds)} ({format_share(seconds / total)})" for name, seconds in phases.items()
@@ -44,7 +43,7 @@ def _phases(jobs: Sequence[JobMaterial]) -> Figure:
     return Figure(svg, Table(title, ["job", *names, "all"], rows), [(f"bar {colours[name]}", name) for name in names])
 
 
-def _calls(calls: Sequence[tuple[JobMaterial, str, dict[str, float]]], several: bool) -> Figure:
+def _calls(calls: Sequence[tuple[JobMaterial, str, CallSeconds]], several: bool) -> Figure:
     bars, rows = [], []
     for job, role, latency in calls:
         seconds = _parts_of_call(latency)
@@ -59,26 +58,25 @@ def _calls(calls: Sequence[tuple[JobMaterial, str, dict[str, float]]], several: 
     return Figure(draw_bars("calls", title, bars), Table(title, heads, rows, texts=frozenset({0, 1})), legend)
 
 
-def _parts_of_call(latency: dict[str, float]) -> dict[str, float]:
+def _parts_of_call(latency: CallSeconds) -> dict[str, float]:
     """Return the seconds of each part of a mean call. The measured seconds include the time in the server's queue."""
-    queue_seconds = min(latency["queued"], latency["seconds"])
-    values = (latency["waited"], queue_seconds, latency["seconds"] - queue_seconds, latency["lost"])
+    queue_seconds = min(latency.queued, latency.seconds)
+    values = (latency.waited, queue_seconds, latency.seconds - queue_seconds, latency.lost)
     return {name: max(value, 0.0) for name, value in zip(CALL, values, strict=True)}
 
 
 def rates(material: Material, limits: PageLimits) -> Iterator[Block]:
     """Yield the throughput of jobs as a table, and as curves over time until the limit of points is reached."""
-    jobs = [job for job in material.jobs if job.curve is not None]
+    jobs = [job for job in material.jobs if job.curve is not None and job.report.episodes]
     if not jobs:
         return
     rows = []
     for job in jobs:
-        seconds, tokens = job.report["seconds"] or 0.0, job.report["tokens"]
-        assert job.curve is not None
-        used_tokens, episodes = tokens["prompt"] + tokens["completion"], sum(count for count, _ in job.curve.counts)
+        assert job.curve is not None and job.report.episodes is not None
+        seconds, use = job.report.seconds or 0.0, job.report.episodes.use
+        episodes = sum(count for count, _ in job.curve.counts)
         cells = [
-            format_rate(count / seconds) if seconds > 0 else ""
-            for count in (episodes, job.report["calls"], used_tokens)
+            format_rate(count / seconds) if seconds > 0 else "" for count in (episodes, use.calls, use.tokens.total)
         ]
         rows.append([job.label, format_seconds(seconds), f"{episodes:,}", *cells])
     heads = ["job", "time", "episodes", "episodes/s", "model calls/s", "tokens/s"]

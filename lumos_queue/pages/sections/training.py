@@ -2,87 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from db.kinds.job_kinds import JobKind
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.lines import Point, draw_curve
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
+from lumos_queue.reports.training import FitFigures, TrainingPart
 from lumos_queue.util.wording import format_bytes, format_rate, format_seconds, plain
 
 MAX_POINTS = 60  #: points of a curve; each is the mean of the same number of steps
 
 
+@dataclass(frozen=True, slots=True)
+class _StepValue:
+    """The loss or the reward of an optimizer step."""
+
+    fit: str
+    step: int
+    value: float | None
+
+
 def fits_and_models(material: Material, limits: PageLimits) -> Iterator[Block]:
     room = limits.points
     for number, job in enumerate(job for job in material.jobs if job.row.kind == JobKind.TRAIN):
-        if fits := job.report.get("fits"):
-            yield tabulate_fits(job, fits)
-        yield from tabulate_windows(job)
-        curves = [*_curves(job, "training_steps", "loss", number), *_curves(job, "feedback_steps", "reward", number)]
+        if (training := job.report.training) is None:
+            continue
+        if training.fits:
+            yield tabulate_fits(job, training.fits)
+        yield from tabulate_windows(job, training.windows)
+        losses = [_StepValue(step.fit, step.step, step.loss) for step in training.training_steps or ()]
+        rewards = [_StepValue(step.fit, step.step, step.reward) for step in training.feedback_steps or ()]
+        curves = [*_curves(job, losses, "loss", number), *_curves(job, rewards, "reward", number)]
         for index, curve in enumerate(curves):
             room -= len(curve.table.rows)
             if room < 0:
                 yield Text(f"{len(curves) - index:,} further curves of {job.label} are left out.")
                 break
             yield curve
-        if models := job.report.get("models"):
-            rows = [
-                [model["name"], model["kind"], format_bytes(model["bytes"]), model["digest"], model["path"]]
-                for model in models
-            ]
+        if models := training.models:
+            rows = [[model.name, model.kind, format_bytes(model.bytes), model.digest, model.path] for model in models]
             heads = ["model", "kind", "size", "digest", "folder"]
             yield Table(f"Models that {job.label} wrote", heads, rows[: limits.rows], texts=frozenset({0, 1, 3, 4}))
 
 
-def tabulate_fits(job: JobMaterial, fits: Sequence[Mapping[str, Any]]) -> Table:
+def tabulate_fits(job: JobMaterial, fits: Sequence[FitFigures]) -> Table:
     """Return a table of a training job's fits: steps, tokens and losses."""
     heads = ["fit", "steps", "tokens", "first loss", "last loss", "dev loss", "peak memory"]
     return Table(f"Fits of {job.label}", heads, [_fit(fit) for fit in fits])
 
 
-def tabulate_windows(job: JobMaterial) -> Iterator[Table]:
+def tabulate_windows(job: JobMaterial, windows: Sequence[TrainingPart]) -> Iterator[Table]:
     """Yield a table of the parts in which a job trained, if they have a loss: what each has cost, and its losses."""
     rows = [
         [
-            window.get("fit") or "the only one",
-            f"{window['step']:,}",
-            *(f"{window[name]:.4f}" if window.get(name) is not None else "" for name in ("loss", "dev_loss")),
-            f"{window['tokens']:,}",
-            format_rate(window["tokens_per_second"]),
-            format_seconds(window["seconds"]),
+            window.fit or "the only one",
+            f"{window.step:,}",
+            *("" if loss is None else f"{loss:.4f}" for loss in (window.loss, window.dev_loss)),
+            f"{window.tokens:,}",
+            format_rate(window.tokens_per_second),
+            format_seconds(window.seconds),
         ]
-        for window in job.report["windows"]
-        if window.get("loss") is not None and window.get("reward") is None
+        for window in windows
+        if window.loss is not None and window.reward is None
     ]
     if rows:
         heads = ["fit", "steps done", "loss", "dev loss", "tokens", "tokens/s", "time"]
         yield Table(f"Parts of {job.label}", heads, rows, folded=True, ranks=(0, 0, 0, 1, 4, 3, 2))
 
 
-def _fit(fit: Mapping[str, Any]) -> list[str]:
-    losses = (fit.get(name) for name in ("first_loss", "last_loss", "dev_loss"))
-    cells = ["" if loss is None else f"{loss:.4f}" for loss in losses]
-    memory = fit.get("memory") or 0
-    return [
-        fit["fit"] or "the only one",
-        f"{fit['steps']:,}",
-        f"{fit['tokens']:,}",
-        *cells,
-        format_bytes(memory) if memory else "",
-    ]
+def _fit(fit: FitFigures) -> list[str]:
+    cells = ["" if loss is None else f"{loss:.4f}" for loss in (fit.first_loss, fit.last_loss, fit.dev_loss)]
+    memory = format_bytes(fit.memory) if fit.memory else ""
+    return [fit.fit or "the only one", f"{fit.steps:,}", f"{fit.tokens:,}", *cells, memory]
 
 
-def _curves(job: JobMaterial, steps: str, name: str, number: int) -> Iterator[Figure]:
+def _curves(job: JobMaterial, steps: Sequence[_StepValue], name: str, number: int) -> Iterator[Figure]:
     """Yield a figure with the curve of the quantity `name` for each fit of a job."""
-    by_fit: dict[str, list[Mapping[str, Any]]] = {}
-    for step in job.report.get(steps, ()):
-        by_fit.setdefault(step["fit"], []).append(step)
+    by_fit: dict[str, list[_StepValue]] = {}
+    for step in steps:
+        by_fit.setdefault(step.fit, []).append(step)
     for index, (fit, fit_steps) in enumerate(by_fit.items()):
         title = f"{plain(name).capitalize()} over optimizer steps: {job.label}{f', {fit}' if fit else ''}"
-        points = [_mean(part, name) for part in _parts(fit_steps)]
+        points = [_mean(part) for part in _parts(fit_steps)]
         rows = [[point.told_x, point.told_y] for point in points]
         note = (
             "" if len(fit_steps) <= MAX_POINTS else f"Each is the mean of some {len(fit_steps) // len(points)} steps."
@@ -92,15 +96,15 @@ def _curves(job: JobMaterial, steps: str, name: str, number: int) -> Iterator[Fi
         yield Figure(svg, Table(title, ["steps", name], rows, note, folded=True))
 
 
-def _parts(steps: Sequence[Mapping[str, Any]]) -> Iterator[Sequence[Mapping[str, Any]]]:
+def _parts(steps: Sequence[_StepValue]) -> Iterator[Sequence[_StepValue]]:
     size = -(-len(steps) // MAX_POINTS)
     for start in range(0, len(steps), size):
         yield steps[start : start + size]
 
 
-def _mean(part: Sequence[Mapping[str, Any]], name: str) -> Point:
-    """Return the mean of `name` over steps as a point. A None means an infinite loss, whose point is not drawn."""
-    values = [float("inf") if step[name] is None else float(step[name]) for step in part]
-    first, last = part[0]["step"], part[-1]["step"]
+def _mean(part: Sequence[_StepValue]) -> Point:
+    """Return the mean over steps as a point. A None means an infinite loss, whose point is not drawn."""
+    values = [float("inf") if step.value is None else float(step.value) for step in part]
+    first, last = part[0].step, part[-1].step
     mean = sum(values) / len(values)
     return Point(last, mean, f"step {first}" if first == last else f"steps {first} to {last}", f"{mean:.4f}")
