@@ -86,6 +86,7 @@ def jobs(
     from db.queue.sessions import live_sessions, traffic_of
     from lumos_queue.cli.job_list import print_jobs, print_traffic
     from lumos_queue.reports.job_list import list_jobs
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.submission.filters import read_job_where
     from lumos_queue.util.sanitize import storable
 
@@ -96,7 +97,7 @@ def jobs(
         traffic = traffic_of(live_sessions(connection, deployment.lease))
     if output.as_json:
         endpoints = [{"url": url, **use._asdict()} for url, use in traffic.items()]
-        output.emit({"jobs": matches, "more": has_more, "endpoints": endpoints})
+        output.emit({"jobs": [as_json(row) for row in matches], "more": has_more, "endpoints": endpoints})
     else:
         print_jobs(matches, has_more, str(condition))
         print_traffic(traffic)

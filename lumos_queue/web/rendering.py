@@ -72,7 +72,7 @@ def _environment() -> Environment:
         "cut": truncate,
         "seconds": format_seconds,
         "share": format_share,
-        "metric": lambda score: format_score(score["value"], score.get("bounds")) if score else "",
+        "metric": lambda score: format_score(score.value, score.bounds) if score else "",
         "shorten": lambda text, limit: shorten(" ".join(text.split()), limit),
         "interval": lambda ends: format_interval(*ends),
     }
