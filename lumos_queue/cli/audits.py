@@ -52,11 +52,11 @@ def draw(
     The sample is stratified by benchmark, number of subgoals, and check level (for runs: score), or by the properties
     of --by.
     """
-    from collections import Counter
-
     from db.review.audits import sample_audit
     from lumos_queue.deployment.database import database
     from lumos_queue.pages.sections.audit import draw as draw_blocks
+    from lumos_queue.reports.audit_sample import summarize_sample
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.scoring.annotation_strata import read_stratum_keys
     from lumos_queue.scoring.sampling import AuditKind
     from lumos_queue.settings import read_settings
@@ -67,23 +67,8 @@ def draw(
         kind = AuditKind.RUNS if runs else AuditKind.ANNOTATIONS
         query = read_where(job_database, where)
         samples = sample_audit(job_database, name, query, size, seed, kind, twice, keys=keys, at_least=at_least)
-    counts = Counter(sample.stratum for sample in samples)
-    weights = {sample.stratum: sample.weight for sample in samples}
-    strata = [
-        {"stratum": stratum, "population": round(weights[stratum] * count), "drawn": count, "weight": weights[stratum]}
-        for stratum, count in sorted(counts.items())
-    ]
-    summary = {
-        "audit": name,
-        "kind": kind,
-        "population": sum(stratum["population"] for stratum in strata),
-        "drawn": len(samples),
-        "labelled_twice": sum(sample.labels_wanted > 1 for sample in samples),
-        "seed": seed,
-        "by": [] if runs else list(keys),
-        "strata": strata,
-    }
-    output.result(summary, lambda value: output.print_page(*draw_blocks(value)))
+    summary = summarize_sample(name, kind, samples, seed, [] if runs else keys)
+    output.result(as_json(summary), lambda _: output.print_page(*draw_blocks(summary)))
 
 
 def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
@@ -202,15 +187,16 @@ def report(
     from lumos_queue.errors import unknown
     from lumos_queue.pages.sections.audit import audit as audit_blocks
     from lumos_queue.reports.audit import make_audit_report
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as job_database, job_database.engine.connect() as connection:
         audit = get_audit(connection, name)
         samples = samples_of(connection, audit.name)
     audit_report = make_audit_report(audit, samples, who)
-    if who and who not in audit_report["labellers"]:
-        raise unknown("labeller", who, audit_report["labellers"])
-    output.result(audit_report, lambda value: output.print_page(*audit_blocks(value)))
+    if who and who not in audit_report.labellers:
+        raise unknown("labeller", who, audit_report.labellers)
+    output.result(as_json(audit_report), lambda _: output.print_page(*audit_blocks(audit_report)))
 
 
 def export(
