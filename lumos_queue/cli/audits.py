@@ -79,9 +79,10 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     """
     from db.queries.episode_names import trajectory_of
     from db.review.audits import get_audit, next_of, samples_of
-    from lumos_queue.cli.audit_labels import print_next
+    from lumos_queue.cli.audit_labels import LabellerTurn, print_next
     from lumos_queue.deployment.database import database
-    from lumos_queue.reports.trajectory import trajectory_as_json
+    from lumos_queue.reports.json_values import as_json
+    from lumos_queue.reports.trajectory import describe_trajectory
     from lumos_queue.review.suggestions import without_suggestions
     from lumos_queue.scoring.sampling import AuditKind
     from lumos_queue.settings import read_settings
@@ -93,18 +94,11 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
         samples = samples_of(connection, audit.name)
         next_sample = next_of(samples, who, audit.twice > 0)
         remaining = sum(who not in sample.labels for sample in samples)
-        episode = trajectory_as_json(trajectory_of(connection, next_sample.episode)) if next_sample else None
+        episode = describe_trajectory(trajectory_of(connection, next_sample.episode)) if next_sample else None
     if episode and audit.kind == AuditKind.RUNS:
         episode = without_suggestions(episode)
-    summary = {
-        "audit": name,
-        "labeller": who,
-        "place": next_sample.number if next_sample else None,
-        "of": len(samples),
-        "left": remaining,
-        "episode": episode,
-    }
-    output.result(summary, print_next)
+    turn = LabellerTurn(name, who, next_sample.number if next_sample else None, len(samples), remaining, episode)
+    output.result(as_json(turn), lambda _: print_next(turn))
 
 
 def label(

@@ -142,4 +142,4 @@ def _show(connection: Connection, reservation: ReservedSlot) -> ShownEpisode:
     """The episode without scores, checks and the labels of other people."""
     episode = read_episode(connection, trajectory_of(connection, reservation.episode))
     pictures, _ = show_pictures(episode, LIMITS.pictures)
-    return show_episode(without_suggestions(episode.found), "", LIMITS, pictures)
+    return show_episode(without_suggestions(episode.report), "", LIMITS, pictures)
