@@ -113,7 +113,7 @@ def _describe_rows(job: ListedJob) -> str:
 
 def _describe_work(job: ListedJob) -> str:
     """Return the job's work in a few words: `gsm8k iterative`, `convert gsm8k`, `train sft`."""
-    words = {
+    words: dict[str, tuple[str, ...]] = {
         JobKind.EVALUATE: (job.benchmark, job.formulation),
         JobKind.INFER: ("infer", job.benchmark, job.formulation),
         JobKind.TRAIN: ("train", job.recipe, job.benchmark, job.formulation),

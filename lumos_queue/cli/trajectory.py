@@ -14,7 +14,7 @@ from lumos_queue.cli.output import escape
 from lumos_queue.cli.pictures import describe_pictures
 from lumos_queue.pages.limits import truncate
 from lumos_queue.reports.episode_details import EpisodeDetails
-from lumos_queue.reports.episode_values import EpisodeVerdict, StepCandidate
+from lumos_queue.reports.episode_values import StepCandidate
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
 from lumos_queue.reports.totals import describe_use
@@ -71,7 +71,7 @@ def print_trajectory(details: EpisodeDetails, prompts: bool) -> None:
         console.print(f"corrects {episode.parent or 'an episode that was removed'}")
     for verdict in episode.verdicts:
         kind = "rejects" if verdict.rejects else "notes"
-        console.print(escape(f"{kind} the {verdict.module}'s row: {verdict_text(verdict)}"))
+        console.print(escape(f"{kind} the {verdict.module}'s row: {verdict_text(verdict.name, verdict.detail)}"))
     for label in details.labels or ():
         subject = f"step {label.step} is " if label.step else ""
         note = f": {label.note}" if label.note else ""
@@ -94,10 +94,9 @@ def describe_candidates(candidates: Sequence[StepCandidate]) -> list[str]:
     return lines
 
 
-def verdict_text(verdict: EpisodeVerdict) -> str:
+def verdict_text(name: str, detail: str) -> str:
     """Return a verdict's name, with its detail unless the detail only repeats the name."""
-    says_more = verdict.detail not in ("", verdict.name)
-    return f"{verdict.name}: {verdict.detail}" if says_more else verdict.name
+    return f"{name}: {detail}" if detail not in ("", name) else name
 
 
 def with_markup(row: Row) -> list[str]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Protocol
 
+from db.review.audits import AuditSlot, StoredAudit
 from lumos_queue.reports.audit_values import (
     AuditedShare,
     AuditReport,
@@ -31,53 +31,6 @@ JUDGED = ("right", "wrong")
 COUNTED = (*JUDGED, "unsure", "disputed", "unlabelled")
 
 
-class StoredAudit(Protocol):
-    """An audit; the row that `db.review.audits.get_audit` returns has these properties."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def kind(self) -> str: ...
-
-    @property
-    def twice(self) -> float: ...
-
-    @property
-    def query(self) -> str: ...
-
-    @property
-    def seed(self) -> int: ...
-
-    @property
-    def population(self) -> int: ...
-
-    @property
-    def strata(self) -> str: ...
-
-
-class AuditSummary(Protocol):
-    """An episode in the sample of an audit, with its labels; `db.review.audits.AuditSlot` has these properties."""
-
-    @property
-    def number(self) -> int: ...
-
-    @property
-    def stratum(self) -> str: ...
-
-    @property
-    def weight(self) -> float: ...
-
-    @property
-    def labels(self) -> Mapping[str, str]: ...
-
-    @property
-    def score(self) -> float | None: ...
-
-    @property
-    def kinds(self) -> Mapping[str, str]: ...
-
-
 def opinion(labels: Mapping[str, str]) -> str:
     """Return the joint label of an item, whose `labels` are by labeller.
 
@@ -90,7 +43,7 @@ def opinion(labels: Mapping[str, str]) -> str:
     return verdicts.pop() if verdicts else "unsure" if labels else "unlabelled"
 
 
-def make_audit_report(audit: StoredAudit, samples: Sequence[AuditSummary], labeller: str = "") -> AuditReport:
+def make_audit_report(audit: StoredAudit, samples: Sequence[AuditSlot], labeller: str = "") -> AuditReport:
     """Return the report of an audit; with `labeller`, only this person's labels count.
 
     `precision` (`share_right` for runs) is the share of right samples among the samples that people judge right or
@@ -136,7 +89,7 @@ def make_audit_report(audit: StoredAudit, samples: Sequence[AuditSummary], label
     )
 
 
-def _count_strata(samples: Sequence[AuditSummary], opinions: Sequence[str], of_runs: bool) -> Iterator[AuditStratum]:
+def _count_strata(samples: Sequence[AuditSlot], opinions: Sequence[str], of_runs: bool) -> Iterator[AuditStratum]:
     """Yield the strata of the samples by name."""
     counts: dict[str, Counter[str]] = {}
     population: dict[str, float] = {}
@@ -161,7 +114,7 @@ def _right_share(share: Share | None, of_runs: bool) -> AuditedShare:
     return ShareRight(share) if of_runs else Precision(share)
 
 
-def _count_kinds(samples: Sequence[AuditSummary], opinions: Sequence[str], labeller: str) -> dict[str, int]:
+def _count_kinds(samples: Sequence[AuditSlot], opinions: Sequence[str], labeller: str) -> dict[str, int]:
     """Count the wrong samples by kind of fault, the most frequent first; a sample can have several kinds."""
     counts: Counter[str] = Counter()
     for sample, verdict in zip(samples, opinions, strict=True):
@@ -170,7 +123,7 @@ def _count_kinds(samples: Sequence[AuditSummary], opinions: Sequence[str], label
     return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-def _metric_agreement(samples: Sequence[AuditSummary], opinions: Sequence[str]) -> MetricAgreement | None:
+def _metric_agreement(samples: Sequence[AuditSlot], opinions: Sequence[str]) -> MetricAgreement | None:
     """Return the agreement of the main metric with people, over the samples that metric and people judge.
 
     The weights are those of the precision. Return None if there is no such sample.
@@ -214,7 +167,7 @@ def _share(strata: Sequence[Stratum]) -> Share | None:
     return Share(share, (low, high), sum(stratum.judged for stratum in strata))
 
 
-def _agreements(samples: Sequence[AuditSummary]) -> list[PairAgreement]:
+def _agreements(samples: Sequence[AuditSlot]) -> list[PairAgreement]:
     """Return the agreement of each pair of labellers over the samples that both labelled; `unsure` is a third label."""
     names = sorted({who for sample in samples for who in sample.labels})
     agreements = []

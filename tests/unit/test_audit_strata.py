@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 
-from db.review.audits import AuditSlot
+from db.review.audits import AuditSlot, StoredAudit
 from lumos_queue.builds.audited_strata import AuditedStrata
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.summary import describe_audit, describe_rules
@@ -22,8 +22,15 @@ from lumos_queue.scoring.annotation_strata import DEFAULT_KEYS, StratumKey, name
 from lumos_queue.scoring.sampling import allocate, stratum_of
 from lumos_queue.scoring.statistics import wilson
 
-AUDIT = SimpleNamespace(
-    name="first", query="", seed=0, population=60, kind="annotations", twice=0.0, strata="level,rule,note"
+AUDIT = StoredAudit(
+    name="first",
+    query="",
+    seed=0,
+    population=60,
+    created_at=0.0,
+    kind="annotations",
+    twice=0.0,
+    strata="level,rule,note",
 )
 SLOTS = [AuditSlot(1, 11, "job-0", "s", 1.0, {}), AuditSlot(2, 22, "job-7", "s", 1.0, {})]
 
@@ -116,7 +123,7 @@ def test_each_stratum_has_its_precision_and_faults_are_counted_by_kind():
     assert report_of(AUDIT, samples, "bob")["wrong_kinds"] == {"number": 1}
     assert report_of(AUDIT, [slot("a", 10.0, wrong)])["wrong_kinds"] == {"": 1}
     assert report["by"] == ["level", "rule", "note"]
-    default = SimpleNamespace(**vars(AUDIT) | {"strata": ""})
+    default = replace(AUDIT, strata="")
     assert report_of(default, samples)["by"] == ["level", "subgoals"]
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 
-from db.review.audits import AuditSlot
+from db.review.audits import AuditSlot, StoredAudit
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.reports.audit import make_audit_report, opinion
 from lumos_queue.reports.json_values import as_json
@@ -15,8 +15,15 @@ from lumos_queue.review.label_files import read_labels
 from lumos_queue.scoring.sampling import allocate, sample_strata, stratum_of, stratum_of_run
 from lumos_queue.scoring.statistics import wilson
 
-AUDIT = SimpleNamespace(
-    name="first", query="level>=format", seed=0, population=100, kind="annotations", twice=0.0, strata=""
+AUDIT = StoredAudit(
+    name="first",
+    query="level>=format",
+    seed=0,
+    population=100,
+    created_at=0.0,
+    kind="annotations",
+    twice=0.0,
+    strata="",
 )
 
 
@@ -301,7 +308,7 @@ def test_strata_of_runs(score, subgoals, name):
 
 def test_an_audit_of_runs_reports_how_far_the_metric_agrees_with_people():
     """In the large stratum it agrees on 3 of 4, in the small one on 0 of 1: 0.9 * 0.75 = 0.675. It says right of 3."""
-    runs = SimpleNamespace(name="first", query="", seed=0, population=100, kind="runs", twice=0.0, strata="")
+    runs = replace(AUDIT, query="", kind="runs")
 
     def run(label: str, score: float | None, stratum: str = "large", weight: float = 18.0) -> AuditSlot:
         return AuditSlot(0, 0, "", stratum, weight, {"ann": label} if label else {}, score)

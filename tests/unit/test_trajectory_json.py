@@ -61,7 +61,7 @@ def test_candidates_are_shown_where_there_are_any():
     )
     assert as_json(held)["candidates"] == [{"text": one.text, "logprob": one.logprob} for one in best]
     assert "candidates" not in as_json(free)
-    lines = describe_candidates(held.candidates)
+    lines = describe_candidates(held.candidates or ())
     assert lines[1] == "candidate 2, log-probability -1.0000: plan 1,"
     assert len(lines) == 6 and lines[-1] == "2 more candidates: see --json"
-    assert describe_candidates(held.candidates[:1]) == ["candidate 1, log-probability -0.0000: plan 0,"]
+    assert describe_candidates((held.candidates or ())[:1]) == ["candidate 1, log-probability -0.0000: plan 0,"]
