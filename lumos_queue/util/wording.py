@@ -7,9 +7,9 @@ texts and texts that models read do not use this module. Figures that are not fi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 MISSING = "–"  #: in the cell of a value that does not exist
 
@@ -212,8 +212,8 @@ def state_probability(p: float) -> str:
     return f"p = {format_probability(p)}".replace("= <", "<").replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def describe_reasoning(step: Mapping[str, Any]) -> str:
-    """Format the size of the reasoning at a step as `1,234 characters, 310 tokens`; '' if there is none."""
-    characters, tokens = len(step.get("reasoning", "")), step.get("reasoning_tokens", 0)
+def format_reasoning(text: str, tokens: int) -> str:
+    """Format the size of a model's reasoning as `1,234 characters, 310 tokens`; '' if there is none."""
+    characters = len(text)
     sizes = [plural(count, noun) for count, noun in ((characters, "character"), (tokens, "token")) if count]
     return ", ".join(sizes)
