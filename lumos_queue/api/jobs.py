@@ -26,6 +26,7 @@ from lumos_queue.submission.filters import read_job_where
 from lumos_queue.submission.requests.checks import check_number
 from lumos_queue.submission.resume import check_resume
 from lumos_queue.util.model_loading import import_libraries
+from lumos_queue.util.wording import format_interval, format_limit
 from workers.embedded_run import EmbeddedRun
 from workers.patience import Patience, format_give_up
 
@@ -135,7 +136,9 @@ class JobHandle:
             if counts.get(ItemState.AWAITING) and not counts.get(ItemState.OWED) and not counts.get(ItemState.CLAIMED):
                 raise NeedsAttention(f"Job {self.id} waits for a person: lumos approve {self.id} --list")
             if until is not None and time.monotonic() >= until:
-                raise TimeoutError(f"Job {self.id} is {row.state} after {timeout:g} s, {completed:,} items are done.")
+                raise TimeoutError(
+                    f"Job {self.id} is {row.state} after {format_limit(timeout or 0.0)}, {completed:,} items are done."
+                )
             remaining = MAX_POLL_SECONDS if until is None else max(0.0, until - time.monotonic())
             run.over.wait(min(pause, remaining)) if run else time.sleep(min(pause, remaining))
             pause = min(1.2 * pause, MAX_POLL_SECONDS)
@@ -270,8 +273,6 @@ def _line(facts: ListedJob) -> str:
 
 
 def _score(facts: ListedJob) -> str:
-    from lumos_queue.util.wording import format_interval, format_score
-
     score = facts.score
     if not score:
         return ""

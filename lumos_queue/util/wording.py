@@ -120,6 +120,11 @@ def format_rough_seconds(seconds: float) -> str:
     return f"{days / 365.25:.0f} y" if days < 365_250 else "more than 1,000 y"
 
 
+def format_limit(seconds: float) -> str:
+    """Format a limit that a setting or the code states in seconds, as it is stated: `600 s`, `0.5 s`."""
+    return f"{seconds:,g} s"
+
+
 def format_bytes(size: int) -> str:
     """Format a size as `812 bytes`, `3.4 kB`, `23.1 MB` or `1.2 GB`."""
     for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):

@@ -270,7 +270,7 @@ def test_the_commands_measure_precision_and_build_by_it(lumos, stored, tmp_path)
     assert "ann says: wrong (step 2, result)" in lumos("show", name_of(stored, 1), "--text")
     build = lumos("dataset", "build", "one", "--where", f"job={job}", "--min-precision", "0.9", "--audit", "first")
     assert build["episodes"]["used"] == 99 and build["audit"]["name"] == "first"
-    assert "strata of first with a precision of at least 90 %" in lumos("dataset", "show", "one", "--text")
+    assert "strata of first with a precision of at least 90.0 %" in lumos("dataset", "show", "one", "--text")
     report_text = lumos("report", job, "--text")
     assert report_text.rstrip().splitlines()[-1].split() == [
         "accepted",
