@@ -27,22 +27,19 @@ def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = ()
 
     Return INCOMPLETE if a job ended incomplete, else FINE.
     """
-    from db.queries.job_endpoints import load_served_models
     from db.queries.jobs import get_job
     from lumos_queue.reports.completeness import remark
-    from lumos_queue.reports.differences import differences
     from lumos_queue.reports.real_state import real_states
 
     with import_libraries():
         from lumos_queue.pages.material import read_material
     with deployment.database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
-        differ = differences(rows, load_served_models(connection, [row.id for row in rows]))
         states = real_states(connection, rows, deployment.lease)
         material = read_material(connection, rows, by=by, overview=not whole)
     reports = [
-        {**job.report, "name": job.row.name, "differs": difference, "real_state": str(states[job.id].state)}
-        for job, difference in zip(material.jobs, differ, strict=True)
+        {**job.report, "name": job.row.name, "differs": job.called.facts, "real_state": str(states[job.id].state)}
+        for job in material.jobs
     ]
     described_jobs = [replace(job, report=report) for job, report in zip(material.jobs, reports, strict=True)]
     output.result(

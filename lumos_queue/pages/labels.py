@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from db.engine.connection import Connection
@@ -23,7 +23,8 @@ class JobLabel:
     short: str  #: `k3f9a2cd one-pass`
     name: str  #: the name that its submitter chose
     model: str  #: the names of its models
-    differs: str  #: all differences to the other jobs
+    differs: str  #: all differences to the other jobs, if the short text has only some
+    facts: Mapping[str, str]  #: in which the jobs of the page differ (reports.differences)
 
 
 def label_jobs(connection: Connection, jobs: Sequence[StoredJob]) -> list[JobLabel]:
@@ -39,6 +40,12 @@ def label_jobs(connection: Connection, jobs: Sequence[StoredJob]) -> list[JobLab
         differs = ", ".join(lines) if len(lines) > TOLD else ""
         short = f"{job.id} {shorten(plain, MAX_LABEL)}"
         labels.append(
-            JobLabel(short, shorten(job.name, MAX_NAME), shorten(model, MAX_NAME), shorten(differs, 3 * MAX_NAME))
+            JobLabel(
+                short,
+                shorten(job.name, MAX_NAME),
+                shorten(model, MAX_NAME),
+                shorten(differs, 3 * MAX_NAME),
+                job_differences,
+            )
         )
     return labels
