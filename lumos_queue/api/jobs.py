@@ -26,7 +26,7 @@ from lumos_queue.submission.filters import read_job_where
 from lumos_queue.submission.requests.checks import check_number
 from lumos_queue.submission.resume import check_resume
 from lumos_queue.util.model_loading import import_libraries
-from lumos_queue.util.wording import format_interval, format_limit
+from lumos_queue.util.wording import format_interval, format_limit, format_score
 from workers.embedded_run import EmbeddedRun
 from workers.patience import Patience, format_give_up
 
