@@ -13,7 +13,7 @@ from pathlib import Path
 
 from db.kinds.pools import Gpus
 from lumos_queue.util.launch_folder import child_environment
-from lumos_queue.util.wording import format_bytes, format_seconds, plural
+from lumos_queue.util.wording import format_bytes, format_limit, plural
 
 SECONDS = 60.0  #: after which the child process is ended, and counts as having found no GPU
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ def _run_child(folder: Path) -> list[int]:
 def _describe(error: Exception) -> str:
     """Return one line about an error."""
     if isinstance(error, subprocess.TimeoutExpired):
-        return f"no answer within {format_seconds(SECONDS)}"
+        return f"no answer within {format_limit(SECONDS)}"
     if isinstance(error, subprocess.CalledProcessError):
         lines = error.stderr.decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else f"the process ended with status {error.returncode}"

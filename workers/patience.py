@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from lumos_queue.errors import EndpointDown
+from lumos_queue.util.wording import format_limit
 
 GIVE_UP_SECONDS = 60.0  #: without an answered item, while only a person can help
 _FOR_A_PERSON = (*range(300, 406), 422)  #: statuses that do not change until a person acts
@@ -29,4 +30,4 @@ class Patience:
 
 def format_give_up(outage: EndpointDown) -> str:
     """Return the line that explains why waiting ended."""
-    return f"gave up after {GIVE_UP_SECONDS:.0f} s without an answer: {outage}"
+    return f"gave up after {format_limit(GIVE_UP_SECONDS)} without an answer: {outage}"

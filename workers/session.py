@@ -17,6 +17,7 @@ from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.pace import Pace
 from lumos_queue.errors import DatabaseFailure
 from lumos_queue.settings import Settings
+from lumos_queue.util.wording import format_rough_seconds
 from workers.gpus import get_known_gpus
 from workers.hang import OnHang, end_process
 
@@ -135,7 +136,7 @@ class WorkerSession:
                 continue
             hung = time.monotonic() - self._loop_at if self._is_working else 0.0
             if hung > self._lease.hung_seconds:
-                self._on_hang(f"the event loop hangs for {hung:.0f} s")
+                self._on_hang(f"the event loop hangs for {format_rough_seconds(hung)}")
                 return
             if hung > self.settings.fence_seconds:
                 log.error("the event loop hangs: heartbeat withheld")

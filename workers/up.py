@@ -23,6 +23,7 @@ from lumos_queue.models.folders import WEB_LIBRARIES, require_libraries
 from lumos_queue.settings import Settings
 from lumos_queue.util.launch_folder import child_environment, empty_folder
 from lumos_queue.util.secret_urls import hide_secrets, quotes_secret
+from lumos_queue.util.wording import format_limit
 from workers.broker_refusals import find_refusal
 from workers.open_files import allow_open_files
 from workers.stop_signal import LEAVING_SECONDS
@@ -155,7 +156,7 @@ def _watch(
             web = next((child for child in children if child.name == "web"), None)
             _announce(environment, web.environment["LUMOS_WEB_TOKEN"] if web else "", settings, home, say)
         elif not ready and time.monotonic() > ready_by:
-            say(f"Not all of it answers after {READY_SECONDS:g} s: see {home / 'logs'}. Stopping everything.")
+            say(f"Not all of it answers after {format_limit(READY_SECONDS)}: see {home / 'logs'}. Stopping everything.")
             return 1
         time.sleep(0.2)
     say("stopping")

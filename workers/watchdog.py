@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Self
 
-from lumos_queue.util.wording import format_clock
+from lumos_queue.util.wording import format_clock, format_limit
 from workers.context import WorkerContext
 from workers.stop_signal import LEAVING_SECONDS
 
@@ -74,5 +74,5 @@ class Watchdog:
         # Its items are pending again at once if the database answers, otherwise when the lease ends.
         threading.Thread(target=self._worker.end_session, daemon=True).start()
         if not self._over.wait(LAST_SECONDS):
-            self._worker.on_hang(f"still at work {max_seconds:g} s after the stop request")
+            self._worker.on_hang(f"still at work {format_limit(max_seconds)} after the stop request")
             self._over.set()

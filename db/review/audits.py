@@ -24,6 +24,20 @@ MAX_NAME = 80  #: of an audit's name
 
 
 @dataclass(frozen=True, slots=True)
+class StoredAudit:
+    """The values of an audit's row, which db/models/review.py explains."""
+
+    name: str
+    query: str
+    seed: int
+    population: int
+    created_at: float
+    kind: str
+    twice: float
+    strata: str
+
+
+@dataclass(frozen=True, slots=True)
 class AuditSlot:
     """One place of an audit, with the newest label of each labeller."""
 
@@ -127,8 +141,8 @@ def _refuse_taken(connection: Connection, name: str) -> None:
         raise SpecError(f"An audit '{name}' exists already. See it with: lumos audit report {name}")
 
 
-def get_audit(connection: Connection, name: str) -> Audit:
-    """Return the audit's row.
+def get_audit(connection: Connection, name: str) -> StoredAudit:
+    """Return the audit with this name.
 
     Raises SpecError for a damaged row, and for an unknown name, for which it lists the newest audits.
     """
@@ -139,7 +153,7 @@ def get_audit(connection: Connection, name: str) -> Audit:
         raise SpecError(f"No audit is called '{name}'. {hint}")
     if problem := find_value_damage(Audit.__table__, row):
         raise SpecError(f"The audit '{name}' is damaged: {problem}. Bring its row back from a copy of the database.")
-    return row
+    return StoredAudit(row.name, row.query, row.seed, row.population, row.created_at, row.kind, row.twice, row.strata)
 
 
 def samples_of(connection: Connection, audit: str) -> list[AuditSlot]:

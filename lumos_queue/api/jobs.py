@@ -19,11 +19,14 @@ from lumos_queue.api.start import STOPPED, begin_job, run_of
 from lumos_queue.errors import EndpointDown, InfrastructureError, NeedsAttention, SpecError
 from lumos_queue.reports.job_list import describe_jobs
 from lumos_queue.reports.job_list import list_jobs as list_stored
+from lumos_queue.reports.json_values import as_json
+from lumos_queue.reports.listed_job import ListedJob
 from lumos_queue.settings import Settings, read_settings
 from lumos_queue.submission.filters import read_job_where
 from lumos_queue.submission.requests.checks import check_number
 from lumos_queue.submission.resume import check_resume
 from lumos_queue.util.model_loading import import_libraries
+from lumos_queue.util.wording import format_interval, format_limit, format_score
 from workers.embedded_run import EmbeddedRun
 from workers.patience import Patience, format_give_up
 
@@ -52,7 +55,7 @@ def list_jobs(where: str = "", *, limit: int = 20, deployment: Settings | None =
         condition = read_job_where(database, where)
         with database.engine.connect() as connection:
             rows, _ = list_stored(connection, condition, limit, Lease(deployment.lease_seconds))
-    return [JobHandle(row["job"], deployment) for row in rows]
+    return [JobHandle(row.job, deployment) for row in rows]
 
 
 def get_job(job: str, *, deployment: Settings | None = None) -> JobHandle:
@@ -94,6 +97,9 @@ class JobHandle:
     @property
     def facts(self) -> dict[str, Any]:
         """The job's request, progress and score so far, in the form of a line of `lumos jobs --json`."""
+        return as_json(self._describe())
+
+    def _describe(self) -> ListedJob:
         with open_deployment(self._deployment) as database, database.engine.connect() as connection:
             row = db.queries.jobs.get_job(connection, self.id)
             return describe_jobs(connection, [row], Lease(self._deployment.lease_seconds), clock(connection))[0]
@@ -120,14 +126,19 @@ class JobHandle:
             has_answers, completed = counts.get(ItemState.DONE, 0) != completed, counts.get(ItemState.DONE, 0)
             if progress and (time.monotonic() - report_time >= LINE_SECONDS or row.state in STOPPED):
                 report_time = time.monotonic()
-                (_print_line if progress is True else progress)(self.facts)
+                if progress is True:
+                    _print_line(self._describe())
+                else:
+                    progress(self.facts)
             if row.state in STOPPED or over:
                 return self._end_wait(row, run)
             self._check_outage(run, patience, has_answers)
             if counts.get(ItemState.AWAITING) and not counts.get(ItemState.OWED) and not counts.get(ItemState.CLAIMED):
                 raise NeedsAttention(f"Job {self.id} waits for a person: lumos approve {self.id} --list")
             if until is not None and time.monotonic() >= until:
-                raise TimeoutError(f"Job {self.id} is {row.state} after {timeout:g} s, {completed:,} items are done.")
+                raise TimeoutError(
+                    f"Job {self.id} is {row.state} after {format_limit(timeout or 0.0)}, {completed:,} items are done."
+                )
             remaining = MAX_POLL_SECONDS if until is None else max(0.0, until - time.monotonic())
             run.over.wait(min(pause, remaining)) if run else time.sleep(min(pause, remaining))
             pause = min(1.2 * pause, MAX_POLL_SECONDS)
@@ -190,24 +201,24 @@ class JobHandle:
 
     def __repr__(self) -> str:
         try:
-            return f"<JobHandle {_line(self.facts)}>"
+            return f"<JobHandle {_line(self._describe())}>"
         except (SpecError, InfrastructureError) as error:
             return f"<JobHandle {self.id}: {error}>"
 
     def _repr_html_(self) -> str:
         try:
-            facts = self.facts
+            facts = self._describe()
         except (SpecError, InfrastructureError) as error:
             return f"<pre>{escape(f'{self.id}: {error}')}</pre>"
         fields = {
-            "job": facts["job"],
-            "name": facts["name"],
-            "kind": facts["kind"],
-            "benchmark": facts["benchmark"],
-            "formulation": facts["formulation"],
-            "state": facts["real_state"],
-            "waits": facts["reason"],
-            "finished": f"{facts['done']:,} of {facts['items']:,}",
+            "job": facts.job,
+            "name": facts.name,
+            "kind": facts.kind,
+            "benchmark": facts.benchmark,
+            "formulation": facts.formulation,
+            "state": facts.real_state,
+            "waits": facts.reason,
+            "finished": f"{facts.done:,} of {facts.items:,}",
             "score": _score(facts),
         }
         rows = (f"<tr><th>{name}</th><td>{escape(text)}</td></tr>" for name, text in fields.items() if text)
@@ -248,24 +259,22 @@ def _as_names(by: str | Sequence[str]) -> Sequence[str]:
     return [by] if isinstance(by, str) else list(by)
 
 
-def _print_line(facts: dict[str, Any]) -> None:
+def _print_line(facts: ListedJob) -> None:
     print(_line(facts), file=sys.stderr, flush=True)
 
 
-def _line(facts: dict[str, Any]) -> str:
-    request = " ".join(filter(None, (facts["kind"], facts["benchmark"], facts["formulation"])))
+def _line(facts: ListedJob) -> str:
+    request = " ".join(filter(None, (facts.kind, facts.benchmark, facts.formulation)))
     parts = [
-        f"{facts['job']}: {request}, {facts['real_state']}, {facts['done']:,} of {facts['items']:,}",
+        f"{facts.job}: {request}, {facts.real_state}, {facts.done:,} of {facts.items:,}",
         _score(facts),
     ]
-    return ", ".join([*filter(None, parts), *filter(None, (facts["reason"],))])
+    return ", ".join([*filter(None, parts), *filter(None, (facts.reason,))])
 
 
-def _score(facts: dict[str, Any]) -> str:
-    from lumos_queue.util.wording import format_interval, format_score
-
-    score = facts["score"]
+def _score(facts: ListedJob) -> str:
+    score = facts.score
     if not score:
         return ""
-    interval = f" {format_interval(*score['ci95'])}" if score["ci95"] else ""
-    return f"{score['metric']} {format_score(score['value'], score.get('bounds'))}{interval}"
+    interval = f" {format_interval(*score.ci95)}" if score.ci95 else ""
+    return f"{score.metric} {format_score(score.value, score.bounds)}{interval}"

@@ -9,7 +9,7 @@ from typing import Any
 from lumos_queue.builds import summary
 from lumos_queue.builds.licences import name_rows
 from lumos_queue.builds.own_files import describe_own_files
-from lumos_queue.util.wording import format_interval, format_share
+from lumos_queue.util.wording import format_interval, format_share, format_stored_time
 
 _SPLITS = {"train": "train", "dev": "validation"}
 _FORMAT_TEXT = {
@@ -72,10 +72,11 @@ def _body(manifest: Mapping[str, Any]) -> list[str]:
     for name, check in manifest["contamination"].items():
         description = check if isinstance(check, str) else f"{check['rows']:,} rows, {check['unreadable']:,} unreadable"
         lines.append(f"- {name}: {description}")
+    created_at = format_stored_time(manifest["created_at"])
     return [
         *lines,
         "",
-        f"Digest `{manifest['digest']}`, code {manifest['code_version']}, {manifest['created_at']}.",
+        f"Digest `{manifest['digest']}`, code {manifest['code_version']}, {created_at}.",
         "`manifest.json` has every option and count, `lineage.jsonl` the episode of each row.",
     ]
 

@@ -53,11 +53,11 @@ def draw(
     The sample is stratified by benchmark, number of subgoals, and check level (for runs: score), or by the properties
     of --by.
     """
-    from collections import Counter
-
     from db.review.audits import sample_audit
     from lumos_queue.deployment.database import database
     from lumos_queue.pages.sections.audit import draw as draw_blocks
+    from lumos_queue.reports.audit_sample import summarize_sample
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.scoring.annotation_strata import read_stratum_keys
     from lumos_queue.scoring.sampling import AuditKind
     from lumos_queue.settings import read_settings
@@ -68,23 +68,8 @@ def draw(
         kind = AuditKind.RUNS if runs else AuditKind.ANNOTATIONS
         query = read_where(job_database, where)
         samples = sample_audit(job_database, name, query, size, seed, kind, twice, keys=keys, at_least=at_least)
-    counts = Counter(sample.stratum for sample in samples)
-    weights = {sample.stratum: sample.weight for sample in samples}
-    strata = [
-        {"stratum": stratum, "population": round(weights[stratum] * count), "drawn": count, "weight": weights[stratum]}
-        for stratum, count in sorted(counts.items())
-    ]
-    summary = {
-        "audit": name,
-        "kind": kind,
-        "population": sum(stratum["population"] for stratum in strata),
-        "drawn": len(samples),
-        "labelled_twice": sum(sample.labels_wanted > 1 for sample in samples),
-        "seed": seed,
-        "by": [] if runs else list(keys),
-        "strata": strata,
-    }
-    output.result(summary, lambda value: output.print_page(*draw_blocks(value)))
+    summary = summarize_sample(name, kind, samples, seed, [] if runs else keys)
+    output.result(as_json(summary), lambda _: output.print_page(*draw_blocks(summary)))
 
 
 def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
@@ -95,9 +80,10 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
     """
     from db.queries.episode_names import trajectory_of
     from db.review.audits import get_audit, next_of, samples_of
-    from lumos_queue.cli.audit_labels import print_next
+    from lumos_queue.cli.audit_labels import LabellerTurn, print_next
     from lumos_queue.deployment.database import database
-    from lumos_queue.reports.trajectory import trajectory_as_json
+    from lumos_queue.reports.json_values import as_json
+    from lumos_queue.reports.trajectory import describe_trajectory
     from lumos_queue.review.suggestions import without_suggestions
     from lumos_queue.scoring.sampling import AuditKind
     from lumos_queue.settings import read_settings
@@ -109,18 +95,11 @@ def next_(name: Name, who: As = "", json: opt.Json = False) -> None:
         samples = samples_of(connection, audit.name)
         next_sample = next_of(samples, who, audit.twice > 0)
         remaining = sum(who not in sample.labels for sample in samples)
-        episode = trajectory_as_json(trajectory_of(connection, next_sample.episode)) if next_sample else None
+        episode = describe_trajectory(trajectory_of(connection, next_sample.episode)) if next_sample else None
     if episode and audit.kind == AuditKind.RUNS:
         episode = without_suggestions(episode)
-    summary = {
-        "audit": name,
-        "labeller": who,
-        "place": next_sample.number if next_sample else None,
-        "of": len(samples),
-        "left": remaining,
-        "episode": episode,
-    }
-    output.result(summary, print_next)
+    turn = LabellerTurn(name, who, next_sample.number if next_sample else None, len(samples), remaining, episode)
+    output.result(as_json(turn), lambda _: print_next(turn))
 
 
 def label(
@@ -203,15 +182,16 @@ def report(
     from lumos_queue.errors import unknown
     from lumos_queue.pages.sections.audit import audit as audit_blocks
     from lumos_queue.reports.audit import make_audit_report
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as job_database, job_database.engine.connect() as connection:
         audit = get_audit(connection, name)
         samples = samples_of(connection, audit.name)
     audit_report = make_audit_report(audit, samples, who)
-    if who and who not in audit_report["labellers"]:
-        raise unknown("labeller", who, audit_report["labellers"])
-    output.result(audit_report, lambda value: output.print_page(*audit_blocks(value)))
+    if who and who not in audit_report.labellers:
+        raise unknown("labeller", who, audit_report.labellers)
+    output.result(as_json(audit_report), lambda _: output.print_page(*audit_blocks(audit_report)))
 
 
 def export(

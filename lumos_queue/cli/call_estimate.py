@@ -10,7 +10,7 @@ from lumos_queue.endpoints.registry import open_endpoint
 from lumos_queue.errors import EpisodeError, LumosError
 from lumos_queue.records import Completion
 from lumos_queue.settings import Settings
-from lumos_queue.util.wording import format_rate, format_rough_seconds, format_seconds, plural
+from lumos_queue.util.wording import format_limit, format_rate, format_rough_seconds, format_seconds, plural
 
 ROWS = 100
 TOKENS = 64  #: that the reply may have
@@ -24,7 +24,7 @@ def estimate(url: str, settings: Settings) -> tuple[bool | None, str]:
     except TimeoutError:
         seconds = settings.request_seconds
         return None, (
-            f"no reply within {format_seconds(seconds)} (LUMOS_REQUEST_SECONDS): {ROWS} rows of one call each need "
+            f"no reply within {format_limit(seconds)} (LUMOS_REQUEST_SECONDS): {ROWS} rows of one call each need "
             f"more than {format_rough_seconds(ROWS * seconds)} one after the other. Jobs wait as long as the server "
             "is alive"
         )

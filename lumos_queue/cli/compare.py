@@ -58,7 +58,7 @@ def compare(
             if by:
                 raise SpecError("--by is for jobs: leave it out to compare two episodes.")
             pair = pair_episodes(connection, jobs)
-            output.result(pair, lambda _: output.print_page(*step_pair(pair)))
+            output.result(as_json(pair), lambda _: output.print_page(*step_pair(pair)))
             return
         options = Options(metric, common, max(max_tasks, show), _prices(price_prompt, price_completion), by)
         compared = _compare_jobs(connection, jobs, options, show)

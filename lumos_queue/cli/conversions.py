@@ -78,6 +78,7 @@ def _recheck(request: ConversionRequest) -> None:
     from db.queries.jobs import get_job
     from lumos_queue.deployment.database import database
     from lumos_queue.pages.sections.recheck import recheck as recheck_blocks
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.recheck import check_recheck, recheck_conversion
 
@@ -86,7 +87,7 @@ def _recheck(request: ConversionRequest) -> None:
         with job_database.engine.connect() as connection:
             row = get_job(connection, request.recheck)
         report = recheck_conversion(job_database, row)
-    output.result(report, lambda value: output.print_page(*recheck_blocks(value)))
+    output.result(as_json(report), lambda _: output.print_page(*recheck_blocks(report)))
 
 
 def budget(

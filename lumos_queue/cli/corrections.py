@@ -195,4 +195,6 @@ def _print_correction(correction: dict[str, Any]) -> None:
     console.print(escape(f"{correction['episode']} corrects {correction['parent']}: {level}{answer}"), soft_wrap=True)
     for verdict in correction["verdicts"]:
         mark = "" if verdict["rejects"] else " (noted)"
-        console.print(escape(f"  {verdict['module']}{mark}: {verdict_text(verdict)}"), soft_wrap=True)
+        console.print(
+            escape(f"  {verdict['module']}{mark}: {verdict_text(verdict['name'], verdict['detail'])}"), soft_wrap=True
+        )

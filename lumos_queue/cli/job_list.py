@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -14,6 +13,7 @@ from db.kinds.job_kinds import JobKind
 from lumos_queue.cli import output
 from lumos_queue.cli.text_columns import Column, fit_columns, pad, plain_column, truncate
 from lumos_queue.endpoints.traffic import Traffic
+from lumos_queue.reports.listed_job import ListedJob, ScoreSoFar
 from lumos_queue.reports.real_state import WAITED, RealState
 from lumos_queue.row_origins.origins import RowState
 from lumos_queue.util.wording import format_cell, format_interval, format_rough_seconds, format_short_count
@@ -34,7 +34,7 @@ _STYLES = {
 }
 
 
-def print_jobs(jobs: Sequence[Mapping[str, Any]], has_older: bool, where: str = "") -> None:
+def print_jobs(jobs: Sequence[ListedJob], has_older: bool, where: str = "") -> None:
     """Print the list. Print on standard error how to run jobs that no worker runs, and how to list older jobs."""
     console = output.console()
     width = console.width if console.is_terminal or "COLUMNS" in os.environ else _UNLIMITED
@@ -50,7 +50,7 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], has_older: bool, where: str = 
         for row, job in enumerate(jobs):
             line = Text(no_wrap=True)
             for column, size in columns:
-                style = _STYLES.get(RealState(job["real_state"]), "") if column.head.endswith("state") else ""
+                style = _STYLES.get(RealState(job.real_state), "") if column.head.endswith("state") else ""
                 line.append(pad(column.show(row, size), size), style)
                 line.append(separator)
             line.rstrip()
@@ -65,7 +65,7 @@ def print_jobs(jobs: Sequence[Mapping[str, Any]], has_older: bool, where: str = 
         output.say(f"nobody works on {', '.join(job_ids[:3])}{', …' if len(job_ids) > 3 else ''}: {advice}")
     if has_older:
         filter_words = ["--where", where] if where else []
-        output.say(f"older jobs: {shlex.join(['lumos', 'jobs', *filter_words, '--before', jobs[-1]['job']])}")
+        output.say(f"older jobs: {shlex.join(['lumos', 'jobs', *filter_words, '--before', jobs[-1].job])}")
 
 
 def print_traffic(traffic: Mapping[str, Traffic]) -> None:
@@ -75,56 +75,56 @@ def print_traffic(traffic: Mapping[str, Traffic]) -> None:
             output.say(f"{output.harmless(url)}: {use.describe()}")
 
 
-def _jobs_alone(jobs: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+def _jobs_alone(jobs: Sequence[ListedJob]) -> dict[str, list[str]]:
     """Return the jobs that no worker runs, by the reason why the live workers cannot; '': no worker is alive."""
     jobs_by_reason: dict[str, list[str]] = {}
     for job in jobs:
-        if job["real_state"] == RealState.NOBODY:
-            reason = "" if job["reason"].startswith(WAITED) else job["reason"]
-            jobs_by_reason.setdefault(reason, []).append(job["job"])
+        if job.real_state == RealState.NOBODY:
+            reason = "" if job.reason.startswith(WAITED) else job.reason
+            jobs_by_reason.setdefault(reason, []).append(job.job)
     return jobs_by_reason
 
 
-def _columns(jobs: Sequence[Mapping[str, Any]]) -> list[Column]:
+def _columns(jobs: Sequence[ListedJob]) -> list[Column]:
     """Return, in order, the columns that have content for at least one of these jobs."""
 
     def column(head: str, cells: list[str], least: int, rank: int, middle: bool = False) -> list[Column]:
         safe = [output.harmless(" ".join(cell.split())) for cell in cells]
         return [plain_column(head, safe, least, rank, middle)] if any(safe) else []
 
-    tags = [" ".join(f"{key}={value}" for key, value in job["tags"].items()) for job in jobs]
+    tags = [" ".join(f"{key}={value}" for key, value in job.tags.items()) for job in jobs]
     return [
-        *column("job", [job["job"] for job in jobs], 8, 0),
-        *column("name", [job["name"] for job in jobs], 8, 3),
-        *column("model", ["+".join(dict.fromkeys(job["models"].values())) for job in jobs], 7, 5, middle=True),
+        *column("job", [job.job for job in jobs], 8, 0),
+        *column("name", [job.name for job in jobs], 8, 3),
+        *column("model", ["+".join(dict.fromkeys(job.models.values())) for job in jobs], 7, 5, middle=True),
         *column("benchmark", [_describe_work(job) for job in jobs], _WORK_LEAST, 4),
         _state_column(jobs),
-        *column("items", [_format_progress(job["done"], job["items"]) for job in jobs], 11, 2),
-        *column("age", [format_rough_seconds(job["age"]) for job in jobs], 6, 6),
+        *column("items", [_format_progress(job.done, job.items) for job in jobs], 11, 2),
+        *column("age", [format_rough_seconds(job.age) for job in jobs], 6, 6),
         *column("tags", tags, 8, 7),
         *column("rows", [_describe_rows(job) for job in jobs], 8, 8),
     ]
 
 
-def _describe_rows(job: Mapping[str, Any]) -> str:
+def _describe_rows(job: ListedJob) -> str:
     """Return `not verified`, or `stated` if --published is the only evidence that the rows are published; else ''."""
-    state = (job.get("row_origin") or {}).get("state", "")
+    state = job.row_origin.state if job.row_origin else ""
     return state if state in (RowState.UNVERIFIED, RowState.STATED) else ""
 
 
-def _describe_work(job: Mapping[str, Any]) -> str:
+def _describe_work(job: ListedJob) -> str:
     """Return the job's work in a few words: `gsm8k iterative`, `convert gsm8k`, `train sft`."""
-    words = {
-        JobKind.EVALUATE: (job["benchmark"], job["formulation"]),
-        JobKind.INFER: ("infer", job["benchmark"], job["formulation"]),
-        JobKind.TRAIN: ("train", job["recipe"], job["benchmark"], job["formulation"]),
+    words: dict[str, tuple[str, ...]] = {
+        JobKind.EVALUATE: (job.benchmark, job.formulation),
+        JobKind.INFER: ("infer", job.benchmark, job.formulation),
+        JobKind.TRAIN: ("train", job.recipe, job.benchmark, job.formulation),
     }
-    return " ".join(filter(None, words.get(job["kind"], (job["kind"], job["benchmark"]))))
+    return " ".join(filter(None, words.get(job.kind, (job.kind, job.benchmark))))
 
 
-def _state_column(jobs: Sequence[Mapping[str, Any]]) -> Column:
+def _state_column(jobs: Sequence[ListedJob]) -> Column:
     """Return the column of score and state. If a job has no score, its state fills the whole column."""
-    scores = [_format_score(job["score"], job["by_outcome"]) for job in jobs]
+    scores = [_format_score(job.score, job.by_outcome) for job in jobs]
     states = [_describe_state(job) for job in jobs]
     score_width = max(map(cell_len, scores))
 
@@ -147,30 +147,30 @@ def _state_column(jobs: Sequence[Mapping[str, Any]]) -> Column:
     return Column(head, max(cell_len(head), *natural_widths), least, 0, show)
 
 
-def _describe_state(job: Mapping[str, Any]) -> tuple[str, str]:
+def _describe_state(job: ListedJob) -> tuple[str, str]:
     """Return two texts: the state alone, and the state with the reason why the job waits or stopped."""
-    state = str(job["real_state"])
-    reason = "" if state == RealState.NOBODY else output.harmless(" ".join(job["reason"].split()))
+    state = str(job.real_state)
+    reason = "" if state == RealState.NOBODY else output.harmless(" ".join(job.reason.split()))
     return state, f"{state}: {reason}" if reason else state
 
 
-def _format_score(score: Mapping[str, Any] | None, by_outcome: bool) -> str:
+def _format_score(score: ScoreSoFar | None, by_outcome: bool) -> str:
     """Return the score in percent with its interval; for an unfinished evaluation, the range that it can still reach.
 
     If tasks were chosen by their outcomes in another job, their score is no accuracy and has no interval.
     """
     if not score:
         return ""
-    if "bounds" in score:
-        low, high = score["bounds"]
+    if score.bounds:
+        low, high = score.bounds
         return f"{format_cell(low)} to {format_cell(high)}"
-    if not 0 <= score["value"] <= 1:
-        return f"mean {score['value']:.3g}"
+    if not 0 <= score.value <= 1:
+        return f"mean {score.value:.3g}"
     if by_outcome:
-        return f"{format_cell(score['value'])} of chosen"
-    if score["ci95"] is None:
-        return format_cell(score["value"])
-    return f"{format_cell(score['value'])} {format_interval(*score['ci95'])}"
+        return f"{format_cell(score.value)} of chosen"
+    if score.ci95 is None:
+        return format_cell(score.value)
+    return f"{format_cell(score.value)} {format_interval(*score.ci95)}"
 
 
 def _format_progress(completed: int, items: int) -> str:

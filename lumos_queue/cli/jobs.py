@@ -80,6 +80,7 @@ def jobs(
     from db.queue.sessions import live_sessions, traffic_of
     from lumos_queue.cli.job_list import print_jobs, print_traffic
     from lumos_queue.reports.job_list import list_jobs
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.submission.filters import read_job_where
     from lumos_queue.util.sanitize import storable
 
@@ -90,7 +91,7 @@ def jobs(
         traffic = traffic_of(live_sessions(connection, deployment.lease))
     if output.as_json:
         endpoints = [{"url": url, **use._asdict()} for url, use in traffic.items()]
-        output.emit({"jobs": matches, "more": has_more, "endpoints": endpoints})
+        output.emit({"jobs": [as_json(row) for row in matches], "more": has_more, "endpoints": endpoints})
     else:
         print_jobs(matches, has_more, str(condition))
         print_traffic(traffic)
@@ -203,8 +204,10 @@ def show(
     from lumos_queue.cli.pictures import save_pictures
     from lumos_queue.cli.trajectory import print_trajectory
     from lumos_queue.deployment.database import database
+    from lumos_queue.reports.episode_details import EpisodeDetails, describe_state
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.reports.pictures import list_pictures
-    from lumos_queue.reports.trajectory import labels_as_json, trajectory_as_json
+    from lumos_queue.reports.trajectory import describe_labels, describe_trajectory
     from lumos_queue.settings import read_settings
     from lumos_queue.util.launch_folder import from_launch
 
@@ -213,21 +216,19 @@ def show(
         trajectory = get_trajectory(connection, get_job(connection, name), number)
         pictures = list_pictures(connection, trajectory, shown_to_models=save is not None)
         saved_files = None if save is None else save_pictures(connection, pictures, from_launch(save))
-        summary = trajectory_as_json(trajectory) | {"labels": labels_as_json(trajectory)}
+        report = describe_trajectory(trajectory)
         if prompts or output.as_json:
             from lumos_queue.review.sent_requests import add_requests
 
-            add_requests(connection, trajectory, summary["steps"])
-    if pictures:
-        summary["pictures"] = pictures
-    if saved_files is not None:
-        summary["saved"] = saved_files
+            report = add_requests(connection, trajectory, report)
+    states = None
     if state:
         from lumos_queue.formulations.base import version_of
         from lumos_queue.review.task_states import read_stateful_agent, rebuild_states
 
         agent, state_keeping = read_stateful_agent(trajectory.job.kind, trajectory.job.spec)
         version = version_of(trajectory.job.spec)
-        states = rebuild_states(state_keeping, trajectory.task, agent, trajectory.steps, version)
-        summary["states"] = [{"at": position} | task_state.as_json() for position, task_state in states]
-    output.result(summary, lambda value: print_trajectory(value, prompts))
+        rebuilt = rebuild_states(state_keeping, trajectory.task, agent, trajectory.steps, version)
+        states = [describe_state(position, task_state) for position, task_state in rebuilt]
+    details = EpisodeDetails(report, describe_labels(trajectory), pictures or None, saved_files, states)
+    output.result(as_json(details), lambda _: print_trajectory(details, prompts))

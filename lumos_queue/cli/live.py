@@ -25,7 +25,7 @@ from lumos_queue.live.figures import JobFigures, read_figures
 from lumos_queue.live.pace import Pace
 from lumos_queue.live.waits import describe_failures
 from lumos_queue.settings import Settings
-from lumos_queue.util.wording import format_rough_seconds, plural
+from lumos_queue.util.wording import format_limit, plural
 from workers.patience import Patience, format_give_up
 
 if TYPE_CHECKING:
@@ -155,4 +155,4 @@ class Progress:
                 if len(causes) == 1 and figures.failing:  # the notice of failures has the reason
                     return
                 cause = "; ".join(causes if len(causes) > 1 else [*causes, "items take longer than this"])
-            output.say(f"no item has finished for {format_rough_seconds(STALL_SECONDS)}: {cause}")
+            output.say(f"no item has finished for {format_limit(STALL_SECONDS)}: {cause}")

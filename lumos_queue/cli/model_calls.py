@@ -7,33 +7,32 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.cli.output import escape
-from lumos_queue.util.wording import describe_reasoning, format_seconds
+from lumos_queue.reports.episode_values import Step
+from lumos_queue.util.wording import format_seconds
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def print_calls(console: Console, steps: Sequence[Mapping[str, Any]]) -> None:
+def print_calls(console: Console, steps: Sequence[Step]) -> None:
     """Print each model call whole: its request, reasoning and reply."""
     for step in steps:
-        if step["prompt"]:
-            console.rule(
-                f"{step['who']}, step {step['at']}: {step['result']}, {format_seconds(step['seconds'])}", align="left"
-            )
+        if step.prompt:
+            console.rule(f"{step.who}, step {step.at}: {step.result}, {format_seconds(step.seconds)}", align="left")
             _print_request(console, step)
             _print_reply(console, step)
 
 
-def print_reasoning_sizes(console: Console, steps: Sequence[Mapping[str, Any]]) -> None:
+def print_reasoning_sizes(console: Console, steps: Sequence[Step]) -> None:
     """Print a line for each model call with reasoning, in the order of the steps."""
     for step in steps:
-        if size := describe_reasoning(step):
-            console.print(f"step {step['at']}: reasoning: {size} (--prompts shows it)", style="dim", soft_wrap=True)
+        if size := step.reasoning_size:
+            console.print(f"step {step.at}: reasoning: {size} (--prompts shows it)", style="dim", soft_wrap=True)
 
 
-def _print_request(console: Console, step: Mapping[str, Any]) -> None:
+def _print_request(console: Console, step: Step) -> None:
     """Print the request of a model call: its fields, its functions, and its messages or text."""
-    request = step.get("request", {"text": step["prompt"]})  # a reply that came with the task has no request
+    request = step.request or {"text": step.prompt}  # a reply that came with the task has no request
     if fields := request.get("fields"):
         values = ", ".join(f"{name} {_write_json(value)}" for name, value in fields.items())
         console.print(escape(f"{request['url']}: {values}"), soft_wrap=True)
@@ -43,18 +42,18 @@ def _print_request(console: Console, step: Mapping[str, Any]) -> None:
         console.print(f"[bold]{escape(str(message['role']))}[/]")
         _print_text(console, _read_content(message))
     if "text" in request:
-        is_continued = not describe_reasoning(step)  # the reply follows on the same line
+        is_continued = not step.reasoning_size  # the reply follows on the same line
         _print_text(console, request["text"], end="" if is_continued or request["text"].endswith("\n") else "\n")
 
 
-def _print_reply(console: Console, step: Mapping[str, Any]) -> None:
-    if size := describe_reasoning(step):
+def _print_reply(console: Console, step: Step) -> None:
+    if size := step.reasoning_size:
         console.print(f"[bold]reasoning[/] {size}")
-        _print_text(console, step.get("reasoning", ""))
-    if size or "messages" in step.get("request", ()):
+        _print_text(console, step.reasoning or "")
+    if size or "messages" in (step.request or ()):
         console.print("[bold]reply[/]")
-    console.print(escape(step["what"]), soft_wrap=True)
-    if message := step.get("message"):
+    console.print(escape(step.what), soft_wrap=True)
+    if message := step.message:
         console.print(f"the server sent {len(message):,} characters, of which this is a part: see --json", style="dim")
 
 

@@ -12,23 +12,24 @@ from lumos_queue.cli import output
 
 if TYPE_CHECKING:
     from db.engine.connection import Connection
+    from db.queue.training_steps import StoredModel
 
 Model = Annotated[
     str, typer.Argument(metavar="MODEL", help="A model's name, JOB/NAME, or six or more characters of its digest.")
 ]
-_FIELDS = ("name", "kind", "digest", "bytes", "base", "builds", "job", "path", "created_at")
 
 
 def models_list(json: opt.Json = False) -> None:
     """List the models, the newest first."""
-    from db.queue.training_steps import list_models
     from lumos_queue.deployment.database import database
     from lumos_queue.pages.sections.models import tabulate_models
+    from lumos_queue.reports.json_values import as_json
+    from lumos_queue.reports.stored_models import list_stored_models
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as job_database, job_database.engine.connect() as connection:
-        models = [_as_json(row) for row in list_models(connection)]
-    output.result({"models": models}, lambda _: output.print_page(tabulate_models(models)))
+        models = list_stored_models(connection)
+    output.result({"models": as_json(models)}, lambda _: output.print_page(tabulate_models(models)))
 
 
 def models_show(model: Model, json: opt.Json = False) -> None:
@@ -36,23 +37,16 @@ def models_show(model: Model, json: opt.Json = False) -> None:
 
     Shows its sources, the curve of its loss, and whether its files are unchanged.
     """
-    from db.queue.training_steps import find_models, list_models, summarize_fits
+    from db.queue.training_steps import find_models
     from lumos_queue.deployment.database import database
-    from lumos_queue.models.file_states import state_of_files
     from lumos_queue.pages.sections.models import tabulate_model
+    from lumos_queue.reports.json_values import as_json
+    from lumos_queue.reports.stored_models import describe_model
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as job_database, job_database.engine.connect() as connection:
-        row = _require_single(find_models(connection, model), model)
-        models = list_models(connection)
-        summary = _as_json(row) | {
-            "item": row.ordinal,
-            "files": state_of_files(row),
-            "lineage": list_bases(row.base, models),
-            "start_of": [candidate.name for candidate in models if candidate.base == row.digest],
-            "fits": summarize_fits(connection, row.job) if row.job else [],
-        }
-    output.result(summary, lambda _: output.print_page(tabulate_model(summary)))
+        details = describe_model(connection, _require_single(find_models(connection, model), model))
+    output.result(as_json(details), lambda _: output.print_page(tabulate_model(details)))
 
 
 def models_rm(
@@ -105,25 +99,7 @@ def models_rm(
     output.result(summary, lambda value: output.show(_format_removal(value)))
 
 
-def list_bases(base: str, models: list[Any]) -> list[dict[str, Any]]:
-    """Return the models from which a model was trained, the nearest first, with name, digest, job and builds.
-
-    The last one has only its digest if it is not stored here. A model that began with random weights has no base.
-    """
-    bases: list[dict[str, Any]] = []
-    models_by_digest = {model.digest: model for model in reversed(models)}  # of equal models the newest
-    while base and base not in {ancestor["digest"] for ancestor in bases}:
-        model = models_by_digest.get(base)
-        bases.append(
-            {"digest": base, "name": model.name, "job": model.job, "builds": model.builds}
-            if model
-            else {"digest": base}
-        )
-        base = model.base if model else ""
-    return bases
-
-
-def _require_single(matches: list[Any], text: str) -> Any:
+def _require_single(matches: list[StoredModel], text: str) -> StoredModel:
     from lumos_queue.errors import SpecError
 
     if not matches:
@@ -136,7 +112,7 @@ def _require_single(matches: list[Any], text: str) -> Any:
     return matches[0]
 
 
-def _require_stopped(connection: Connection, row: Any) -> None:
+def _require_stopped(connection: Connection, row: StoredModel) -> None:
     from db.kinds.states import OPEN
     from db.queries.jobs import find_job
     from lumos_queue.errors import SpecError
@@ -144,10 +120,6 @@ def _require_stopped(connection: Connection, row: Any) -> None:
     job = find_job(connection, row.job) if row.job else None
     if job is not None and job.state in OPEN:
         raise SpecError(f"Job {job.id}, which wrote the model {row.name}, is {job.state}: wait for it, or cancel it.")
-
-
-def _as_json(row: Any) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in _FIELDS}
 
 
 def _format_removal(summary: dict[str, Any]) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
+from db.engine.connection import Connection
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.pictures import Picture
 from lumos_queue.util.wording import format_bytes
@@ -26,19 +26,19 @@ _SUFFIXES = {
 }
 
 
-def describe_pictures(pictures: list[Picture]) -> Iterator[str]:
+def describe_pictures(pictures: Sequence[Picture]) -> Iterator[str]:
     """Yield a line on each value's pictures: `pictures of E1: 3fa2b1c07d5e… image/png 12,345 bytes, …, and 7 more`."""
     by_value: dict[str, list[Picture]] = {}
     for picture in pictures:
-        by_value.setdefault(picture["of"], []).append(picture)
+        by_value.setdefault(picture.of, []).append(picture)
     for name, samples in by_value.items():
-        descriptions = [f"{picture['sha256'][:12]}… {_size(picture)}" for picture in samples[:SHOWN]]
+        descriptions = [f"{picture.sha256[:12]}… {_size(picture)}" for picture in samples[:SHOWN]]
         suffix = f", and {len(samples) - SHOWN} more" if len(samples) > SHOWN else ""
-        kind = "files" if str(samples[0]["media_type"]).startswith(("text/", "audio/")) else "pictures"
+        kind = "files" if str(samples[0].media_type).startswith(("text/", "audio/")) else "pictures"
         yield f"{kind} of {name}: {', '.join(descriptions)}{suffix}"
 
 
-def save_pictures(connection: Any, pictures: list[Picture], folder: Path) -> list[str]:
+def save_pictures(connection: Connection, pictures: Sequence[Picture], folder: Path) -> list[str]:
     """Create the folder and write each picture to a new file in it. Return the names of the files.
 
     Nothing is written outside the folder or over a file. Raises SpecError for a file that exists, and for a folder that
@@ -46,7 +46,7 @@ def save_pictures(connection: Any, pictures: list[Picture], folder: Path) -> lis
     """
     from db.journal.artifacts import load_artifact
 
-    digests = {_file_name(picture): picture["sha256"] for picture in pictures if picture["bytes"] is not None}
+    digests = {_file_name(picture): picture.sha256 for picture in pictures if picture.bytes is not None}
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -75,11 +75,11 @@ def _write(folder: int, name: str, data: bytes) -> None:
 
 def _file_name(picture: Picture) -> str:
     """Return a name such as `E1-003.png`: only letters, digits, '-' and '_', whatever the row contains."""
-    name = _UNSAFE.sub("_", picture["of"])[:60]
-    return f"{name}-{picture['sample']:03}.{_SUFFIXES.get(picture['media_type'], 'bin')}"
+    name = _UNSAFE.sub("_", picture.of)[:60]
+    return f"{name}-{picture.sample:03}.{_SUFFIXES.get(picture.media_type, 'bin')}"
 
 
 def _size(picture: Picture) -> str:
-    if picture["bytes"] is None:
+    if picture.bytes is None:
         return "not stored any more"
-    return f"{picture['media_type']} {format_bytes(picture['bytes'])}"
+    return f"{picture.media_type} {format_bytes(picture.bytes)}"

@@ -13,6 +13,7 @@ from lumos_queue.endpoints.flights import Flights
 from lumos_queue.endpoints.pace import pace_of
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.errors import EndpointDown, InfrastructureError, NotSent
+from lumos_queue.util.wording import format_rough_seconds
 
 MAX_FAILURES = 10  #: failed tries in a row at all replicas: then clients check whether the server is down
 MAX_PAUSE_SECONDS = 30.0  #: the longest Retry-After for which requests wait
@@ -143,7 +144,10 @@ class AdmissionControl:
         self._paused_until = until
         asyncio.get_running_loop().call_later(seconds + 0.001, self._admit)
         if seconds > MAX_PAUSE_SECONDS:
-            _raise_in(self._queue, lambda: InfrastructureError(_LONG_PAUSE.format(self.url, seconds), seconds))
+            _raise_in(
+                self._queue,
+                lambda: InfrastructureError(_LONG_PAUSE.format(self.url, format_rough_seconds(seconds)), seconds),
+            )
 
     def check_breaker(self) -> None:
         """Raise EndpointDown if the breaker is open."""
@@ -218,11 +222,11 @@ class AdmissionControl:
 
     def _check_pause(self) -> None:
         if self._paused_until and (pause := self._paused_until - time.perf_counter()) > MAX_PAUSE_SECONDS:
-            raise InfrastructureError(_LONG_PAUSE.format(self.url, pause), pause)
+            raise InfrastructureError(_LONG_PAUSE.format(self.url, format_rough_seconds(pause)), pause)
 
 
 _NOT_SENT = "{}: the slice has ended before the request was sent"
-_LONG_PAUSE = "{} has asked to be left alone for {:.0f} s"
+_LONG_PAUSE = "{} has asked to be left alone for {}"
 
 
 def _raise_in(futures: Iterable[asyncio.Future[None]], error: Callable[[], InfrastructureError]) -> None:

@@ -17,6 +17,7 @@ from lumos_queue.endpoints.dial import dial, tls_context
 from lumos_queue.endpoints.hosts import Hosts
 from lumos_queue.util.addresses import Origin
 from lumos_queue.util.os_errors import describe_os_error
+from lumos_queue.util.wording import format_limit
 
 
 class Connections:
@@ -102,7 +103,7 @@ class Connections:
                     lambda: Connection(loop), sock=tcp_socket, ssl=context, server_hostname=host if context else None
                 )
         except TimeoutError:
-            raise Unreachable(f"no connection within {seconds:g} s") from None
+            raise Unreachable(f"no connection within {format_limit(seconds)}") from None
         except (OSError, UnicodeError) as error:  # ssl.SSLError is an OSError; UnicodeError: not a host name
             raise Unreachable(f"no connection: {describe_os_error(error)}") from error
         return connection

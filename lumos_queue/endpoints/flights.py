@@ -17,6 +17,8 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+from lumos_queue.util.wording import format_limit, format_rough_seconds
+
 HEALTH_SECONDS = 15.0  #: between two requests for the health of a server that is late
 MAX_UNANSWERED = 3  #: requests for its health in a row without an answer: the server is gone
 OVERTAKEN = 4.0  #: times as long as the slowest request that overtook it
@@ -142,9 +144,11 @@ class Flights:
             age = now - flight.sent
             later = [seconds for send_time, seconds in self._answers if send_time > flight.sent]
             if len(later) >= self._window() and age > OVERTAKEN * max(later):
-                flight.cancel(f"no answer in {age:.0f} s, while {len(later)} later requests were answered")
+                flight.cancel(
+                    f"no answer in {format_rough_seconds(age)}, while {len(later)} later requests were answered"
+                )
             elif age > self._silence_seconds and now - self._answer_time > self._silence_seconds:
-                flight.cancel(f"the server has answered nothing for {self._silence_seconds:g} s")
+                flight.cancel(f"the server has answered nothing for {format_limit(self._silence_seconds)}")
 
     def _request_health(self, now: float) -> None:
         if now - self._health_time >= HEALTH_SECONDS and (self._health_task is None or self._health_task.done()):

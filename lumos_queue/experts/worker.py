@@ -22,6 +22,7 @@ from lumos_queue.experts.frames import (
 )
 from lumos_queue.experts.problems import BAD_OUTPUT, DIED, TIMEOUT, Problem
 from lumos_queue.util.child_process import DATA, ChildProcess
+from lumos_queue.util.wording import format_limit
 
 #: Each expert has one thread, because many of them share the machine with the worker. Downloads are disabled.
 _VARIABLES = {
@@ -72,7 +73,7 @@ class ExpertProcess:
             return _read_answer(read_frame(child.stdout, deadline))
         except DeadlinePassed:
             self.end()
-            raise ProcessStopped(TIMEOUT, f"no answer within {self.loading.seconds:g} s") from None
+            raise ProcessStopped(TIMEOUT, f"no answer within {format_limit(self.loading.seconds)}") from None
         except PipeClosed:
             raise ProcessStopped(DIED, f"the expert's process ended with status {self._status()}") from None
         except (BadFrame, UnicodeDecodeError, ValueError) as error:

@@ -24,7 +24,7 @@ from lumos_queue.models.folders import models_folder, require_libraries
 from lumos_queue.models.merge import ensure_merged_folder
 from lumos_queue.util.addresses import Origin
 from lumos_queue.util.launch_folder import child_environment, empty_folder, from_launch
-from lumos_queue.util.wording import format_seconds
+from lumos_queue.util.wording import format_limit
 
 SERVERS = ("tgi", "vllm")  #: servers whose commands can be printed
 START_SECONDS = 300.0  #: limit for loading the model
@@ -155,7 +155,7 @@ class ModelServer:
                         return
             except (urllib.error.URLError, OSError):
                 time.sleep(0.2)
-        raise SpecError(f"The server did not answer within {format_seconds(START_SECONDS)}: {self._last_line()}")
+        raise SpecError(f"The server did not answer within {format_limit(START_SECONDS)}: {self._last_line()}")
 
     def _last_line(self) -> str:
         self._log.seek(0)

@@ -66,7 +66,8 @@ def render_plain_text(page: Document) -> str:
 def render_blocks(blocks: Sequence[Block]) -> str:
     """Return blocks as text, without folded blocks and trajectories."""
     output = StringIO()
-    console = Console(file=output, width=WIDTH, color_system=None, highlight=False, emoji=False)
+    # In a notebook, rich writes to the notebook instead of the file, unless it must not.
+    console = Console(file=output, width=WIDTH, color_system=None, highlight=False, emoji=False, force_jupyter=False)
     print_blocks(console, blocks, folded=False)
     return "\n".join(line.rstrip() for line in output.getvalue().splitlines()) + "\n"
 

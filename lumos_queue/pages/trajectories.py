@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from lumos_queue.pages.limits import PageLimits, truncate
+from lumos_queue.reports.episode_values import EpisodeReport, Step
 from lumos_queue.reports.lanes import Row, rows_of
 from lumos_queue.reports.tool_agents import column_heads
-from lumos_queue.reports.totals import describe_totals
-from lumos_queue.util.wording import describe_reasoning, format_seconds, plain
+from lumos_queue.reports.totals import describe_use
+from lumos_queue.util.wording import format_seconds, plain
 
 LEAST_SHARED = 120  #: minimum length in characters of a common beginning of two prompts that is not repeated
 
@@ -53,29 +53,29 @@ class ShownEpisode:
 
 
 def show_episode(
-    trajectory: Mapping[str, Any],
+    episode: EpisodeReport,
     title: str,
     limits: PageLimits,
     pictures: Sequence[ShownPicture] = (),
     other_episode: ShownEpisode | None = None,
 ) -> ShownEpisode:
-    """Return a trajectory (reports.trajectory.trajectory_as_json) for a page, truncated to the limits."""
-    steps = trajectory["steps"]
-    rows = rows_of(trajectory)
+    """Return an episode for a page, truncated to the limits."""
+    steps = episode.steps
+    rows = rows_of(episode)
     calls = show_calls(steps, limits) if limits.prompt else []
-    notes = [truncate(f"step {step['at']}: {step['note']}", limits.text) for step in steps if step.get("note")]
-    notes += describe_verdicts(trajectory)
-    call_count = sum(bool(step["prompt"]) for step in steps)
+    notes = [truncate(f"step {step.at}: {step.note}", limits.text) for step in steps if step.note]
+    notes += describe_verdicts(episode)
+    call_count = sum(bool(step.prompt) for step in steps)
     if (excess := len(rows) - limits.steps) > 0:
-        notes.append(f"{excess:,} further rows are left out: see lumos show {trajectory['episode']}")
+        notes.append(f"{excess:,} further rows are left out: see lumos show {episode.episode}")
     if (excess := call_count - len(calls)) > 0:
-        notes.append(f"{excess:,} prompts are left out: see lumos show {trajectory['episode']} --prompts")
+        notes.append(f"{excess:,} prompts are left out: see lumos show {episode.episode} --prompts")
     return ShownEpisode(
-        name=trajectory["episode"],
+        name=episode.episode,
         title=title,
-        facts=describe_facts(trajectory, limits),
-        question=truncate(trajectory["question"], limits.text),
-        heads=column_heads(trajectory["formulation"]),
+        facts=describe_facts(episode, limits),
+        question=truncate(episode.question, limits.text),
+        heads=column_heads(episode.formulation),
         rows=[
             [[(truncate(text, limits.text), style) for text, style in cell] for cell in row]
             for row in rows[: limits.steps]
@@ -87,56 +87,56 @@ def show_episode(
     )
 
 
-def describe_facts(trajectory: Mapping[str, Any], limits: PageLimits) -> list[tuple[str, str]]:
+def describe_facts(episode: EpisodeReport, limits: PageLimits) -> list[tuple[str, str]]:
     """Return facts about an episode as (name, text), such as its answer and scores. Empty facts are left out."""
-    scores = ", ".join(f"{plain(score['metric'])} {score['value']:g}" for score in trajectory["scores"])
-    seconds = sum(step["seconds"] for step in trajectory["steps"])
-    sample = f", sample {trajectory['sample']}" if trajectory["sample"] else ""
+    scores = ", ".join(f"{plain(score.metric)} {score.value:g}" for score in episode.scores)
+    seconds = sum(step.seconds for step in episode.steps)
+    sample = f", sample {episode.sample}" if episode.sample else ""
     facts = [
-        ("answer", "none" if trajectory["answer"] is None else truncate(trajectory["answer"], limits.text)),
-        ("gold answer", "" if trajectory["gold"] is None else truncate(trajectory["gold"], limits.text)),
-        ("ended", plain(trajectory["ending"]) or "not finished"),
+        ("answer", "none" if episode.answer is None else truncate(episode.answer, limits.text)),
+        ("gold answer", "" if episode.gold is None else truncate(episode.gold, limits.text)),
+        ("ended", plain(episode.ending) or "not finished"),
         ("scores", scores),
-        ("message", truncate(trajectory["message"], limits.text)),
-        ("task", f"{trajectory['benchmark']} row {truncate(trajectory['row'], 120)}{sample}"),
-        ("used", f"{describe_totals(trajectory)}, {format_seconds(seconds)}"),
+        ("message", truncate(episode.message, limits.text)),
+        ("task", f"{episode.benchmark} row {truncate(episode.row, 120)}{sample}"),
+        ("used", f"{describe_use(episode.use)}, {format_seconds(seconds)}"),
     ]
     return [(name, value) for name, value in facts if value != ""]
 
 
-def describe_verdicts(trajectory: Mapping[str, Any]) -> list[str]:
+def describe_verdicts(episode: EpisodeReport) -> list[str]:
     """Return a line about each verdict on the episode."""
     return [
-        f"{'rejects' if verdict['rejects'] else 'notes'} the {verdict['module']}'s row: {verdict['name']}"
-        + (f": {verdict['detail']}" if verdict["detail"] not in ("", verdict["name"]) else "")
-        for verdict in trajectory["verdicts"]
+        f"{'rejects' if verdict.rejects else 'notes'} the {verdict.module}'s row: {verdict.name}"
+        + (f": {verdict.detail}" if verdict.detail not in ("", verdict.name) else "")
+        for verdict in episode.verdicts
     ]
 
 
-def show_calls(steps: Sequence[Mapping[str, Any]], limits: PageLimits) -> list[ShownCall]:
+def show_calls(steps: Sequence[Step], limits: PageLimits) -> list[ShownCall]:
     """Return the model calls. If a prompt continues an earlier prompt of its role, only the new part is included."""
     calls: list[ShownCall] = []
     before: dict[str, tuple[str, str]] = {}  # step and prompt of the latest call, by role
     for step in steps:
-        if not step["prompt"]:
+        if not step.prompt:
             continue
         if len(calls) == limits.steps:
             break
-        prompt, repetition = step["prompt"], ""
-        earlier_step, earlier = before.get(step["who"], ("", ""))
+        prompt, repetition = step.prompt, ""
+        earlier_step, earlier = before.get(step.who, ("", ""))
         if (length := _count_common(prompt, earlier)) >= LEAST_SHARED:
             repetition = f"Its first {length:,} characters are those of step {earlier_step}."
             prompt = prompt[length:]
-        before[step["who"]] = step["at"], step["prompt"]
-        title = f"step {step['at']}, {step['who']}: {step['result']}, {format_seconds(step['seconds'])}"
+        before[step.who] = step.at, step.prompt
+        title = f"step {step.at}, {step.who}: {step.result}, {format_seconds(step.seconds)}"
         call = ShownCall(
-            at=step["at"],
+            at=step.at,
             title=title,
             shared=repetition,
             prompt=truncate(prompt, limits.prompt),
-            reply=truncate(step["what"], limits.prompt),
-            reasoning=truncate(step.get("reasoning", ""), limits.prompt),
-            thought=describe_reasoning(step),
+            reply=truncate(step.what, limits.prompt),
+            reasoning=truncate(step.reasoning or "", limits.prompt),
+            thought=step.reasoning_size,
         )
         calls.append(call)
     return calls

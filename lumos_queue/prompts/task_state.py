@@ -86,13 +86,6 @@ class TaskState:
             f"Already solved:\n{aims or 'nothing'}\nFailed calls:\n{failures or 'none'}\nResults:\n{results or 'none'}"
         )
 
-    def as_json(self) -> dict[str, Any]:
-        """Return what the router knows, as JSON for people and programs."""
-        return {
-            "results": [_as_json(record) for record in self.results],
-            "failures": [_as_json(record) for record in self.failures],
-        }
-
 
 def read_record(text: str, action: str, arguments: str, problem: str = "") -> StateRecord:
     """Read the record of a call from `text`, a state manager's reply. An unreadable reply becomes a failure.
@@ -184,8 +177,3 @@ def _as_line(number: int, record: StateRecord, limit: int) -> str:
     fields |= {"status": "success" if record.success else "failure", "aim": _short(record.aim, limit)}
     fields["answer" if record.success else "reason"] = _short(record.shown_text, limit)
     return json.dumps(fields, ensure_ascii=False)
-
-
-def _as_json(record: StateRecord) -> dict[str, Any]:
-    fields = {"action": record.action, "arguments": record.arguments, "aim": record.aim, "text": record.text}
-    return fields | ({"summary": record.summary} if record.summary else {})

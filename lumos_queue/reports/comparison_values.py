@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from lumos_queue.reports.json_values import MERGED, OPTIONAL
 from lumos_queue.reports.score_values import Mean, Metric
+from lumos_queue.reports.step_pairs import EpisodePair
 from lumos_queue.reports.totals import Tokens
 
 
@@ -80,8 +80,8 @@ class PairComparison:
     fixed_pairs: Sequence[ChangedPair]
     broken_pairs: Sequence[ChangedPair]
     p_holm: float  #: the p-value after Holm's correction for all pairs of the comparison
-    #: from reports.step_pairs.pair_episodes
-    side_by_side: Sequence[Mapping[str, Any]] | None = field(default=None, metadata=OPTIONAL)
+    #: episodes of some of these pairs
+    side_by_side: Sequence[EpisodePair] | None = field(default=None, metadata=OPTIONAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,10 @@
-"""List jobs as JSON, with their requests, states and scores. A page of the list takes a few queries."""
+"""List jobs with their requests, states and scores. A page of the list takes a few queries."""
 
 from __future__ import annotations
 
 import logging
 import math
 from collections.abc import Collection, Iterator, Sequence
-from typing import Any
 
 from db.engine.connection import Connection, clock
 from db.engine.lease import Lease
@@ -18,8 +17,10 @@ from db.queue.stored_jobs import StoredJob
 from db.queue.tags import tags_of
 from lumos_queue.formulations.registry import is_of_episodes
 from lumos_queue.records import Origin
+from lumos_queue.reports.listed_job import ListedJob, ScoreSoFar
 from lumos_queue.reports.model_names import models_of, name_models
-from lumos_queue.reports.real_state import RealState, Standing, real_states
+from lumos_queue.reports.real_state import RealState, real_states
+from lumos_queue.reports.row_facts import describe_origin
 from lumos_queue.reports.task_choice import is_by_outcome
 from lumos_queue.row_origins.origins import read_row_origins
 from lumos_queue.scoring.moments import Moments
@@ -28,30 +29,16 @@ _LOG = logging.getLogger(__name__)
 #: What values of another type than their column's raise. SQLite stores any value in any column.
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 _PAGE = 200  #: jobs that are read at once if some may not match
-_COLUMNS = (
-    "kind",
-    "benchmark",
-    "split",
-    "formulation",
-    "state",
-    "waiting",
-    "items",
-    "created_at",
-    "submitted_by",
-    "name",
-    "parent",
-    "chosen",
-)
 
 
 def list_jobs(
     connection: Connection, job_filter: Filter, limit: int, lease: Lease, before: str = ""
-) -> tuple[list[dict[str, Any]], bool]:
+) -> tuple[list[ListedJob], bool]:
     """Return the newest jobs that match the filter, at most `limit`, and whether older jobs match, too.
 
     If `before` is the id of a job, only older jobs count. Raises SpecError when `before` names no job.
     """
-    jobs: list[dict[str, Any]] = []
+    jobs: list[ListedJob] = []
     for job in _iterate_jobs(connection, job_filter, limit + 1, lease, before):
         jobs.append(job)
         if len(jobs) > limit:
@@ -62,12 +49,12 @@ def list_jobs(
 def find_jobs(connection: Connection, job_filter: Filter, lease: Lease) -> list[str]:
     """Return the ids of all jobs that match and are not damaged, the newest first."""
     jobs = _iterate_jobs(connection, job_filter, _PAGE, lease)
-    return [job["job"] for job in jobs if job["real_state"] != RealState.DAMAGED]
+    return [job.job for job in jobs if job.real_state != RealState.DAMAGED]
 
 
 def _iterate_jobs(
     connection: Connection, job_filter: Filter, size: int, lease: Lease, before: str = ""
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[ListedJob]:
     """Yield the descriptions of matching jobs. States and models are filtered here, because they are not columns."""
     computed_terms = [term for term in job_filter.terms if term.field in ("state", "model")]
     column_filter = Filter(tuple(term for term in job_filter.terms if term not in computed_terms))
@@ -83,7 +70,7 @@ def _iterate_jobs(
         before = rows[-1].id
 
 
-def describe_jobs(connection: Connection, rows: Sequence[StoredJob], lease: Lease, now: float) -> list[dict[str, Any]]:
+def describe_jobs(connection: Connection, rows: Sequence[StoredJob], lease: Lease, now: float) -> list[ListedJob]:
     """Describe jobs as `list_jobs` does; `now` is the time of the database's clock.
 
     The description of a damaged row has only its id and the damage. So has that of a job whose rows in other tables,
@@ -95,9 +82,7 @@ def describe_jobs(connection: Connection, rows: Sequence[StoredJob], lease: Leas
     return [_describe_damaged(row.id, damage[row.id]) if row.id in damage else next(descriptions) for row in rows]
 
 
-def _describe_readable(
-    connection: Connection, rows: Sequence[StoredJob], lease: Lease, now: float
-) -> list[dict[str, Any]]:
+def _describe_readable(connection: Connection, rows: Sequence[StoredJob], lease: Lease, now: float) -> list[ListedJob]:
     """Describe jobs whose own rows are readable. If this fails, describe each alone, to find the damaged job."""
     if not rows:
         return []
@@ -110,21 +95,11 @@ def _describe_readable(
         return [_describe_damaged(rows[0].id, "rows that belong to it in other tables cannot be read")]
 
 
-def _describe_damaged(job: object, problem: str) -> dict[str, Any]:
-    """Describe a damaged job with the same keys as other jobs."""
-    defaults = {name: 0 if name in ("items", "created_at") else "" for name in _COLUMNS}
-    return (
-        {"job": str(job)}
-        | defaults
-        | {"parent": None, "real_state": str(RealState.DAMAGED), "reason": problem, "age": 0.0, "done": 0}
-        | {"recipe": "", "models": {}, "addresses": {}, "tags": {}, "by_outcome": False, "score": None}
-        | {"row_origin": None}
-    )
+def _describe_damaged(job: object, problem: str) -> ListedJob:
+    return ListedJob(job=str(job), real_state=str(RealState.DAMAGED), reason=problem)
 
 
-def _describe_sound(
-    connection: Connection, rows: Sequence[StoredJob], lease: Lease, now: float
-) -> list[dict[str, Any]]:
+def _describe_sound(connection: Connection, rows: Sequence[StoredJob], lease: Lease, now: float) -> list[ListedJob]:
     jobs = [row.id for row in rows]
     counts, sums, tags = count_items(connection, jobs), sum_scores(connection, jobs), tags_of(connection, jobs)
     served_models, origins = load_served_models(connection, jobs), read_row_origins(connection, rows)
@@ -132,39 +107,47 @@ def _describe_sound(
     names = name_models(model for roles in models.values() for model in roles.values())
     states = real_states(connection, rows, lease, {job: item_counts.lacking for job, item_counts in counts.items()})
     return [
-        {"job": row.id}
-        | {name: getattr(row, name) for name in _COLUMNS}
-        | _state(states[row.id])
-        | {
-            "age": round(max(0.0, now - row.created_at), 1),
-            "done": counts.get(row.id, ItemCounts()).done,
-            "recipe": row.spec.get("recipe", ""),
-            "models": {role: names[model] for role, model in models[row.id].items()},
-            "addresses": {role: url for role, (url, _) in models[row.id].items()},
-            "tags": tags.get(row.id, {}),
-            "by_outcome": bool(row.chosen) and is_by_outcome(parse_where(row.chosen)),
-            "score": measure_sums(row, *sums[row.id]) if row.id in sums else None,
-            "row_origin": origins[row.id].as_json() if row.id in origins else None,
-        }
+        ListedJob(
+            job=row.id,
+            kind=row.kind,
+            benchmark=row.benchmark,
+            split=row.split,
+            formulation=row.formulation,
+            state=row.state,
+            waiting=row.waiting,
+            items=row.items,
+            created_at=row.created_at,
+            submitted_by=row.submitted_by,
+            name=row.name,
+            parent=row.parent,
+            chosen=row.chosen,
+            real_state=str(states[row.id].state),
+            reason=states[row.id].reason,
+            age=round(max(0.0, now - row.created_at), 1),
+            done=counts.get(row.id, ItemCounts()).done,
+            recipe=row.spec.get("recipe", ""),
+            models={role: names[model] for role, model in models[row.id].items()},
+            addresses={role: url for role, (url, _) in models[row.id].items()},
+            tags=tags.get(row.id, {}),
+            by_outcome=bool(row.chosen) and is_by_outcome(parse_where(row.chosen)),
+            score=measure_sums(row, *sums[row.id]) if row.id in sums else None,
+            row_origin=describe_origin(origins[row.id]) if row.id in origins else None,
+        )
         for row in rows
     ]
 
 
-def _state(standing: Standing) -> dict[str, str]:
-    return {"real_state": str(standing.state), "reason": standing.reason}
-
-
-def _fits(job: dict[str, Any], term: Term, of_model: Collection[str]) -> bool:
+def _fits(job: ListedJob, term: Term, of_model: Collection[str]) -> bool:
     """Return whether a term on `state` or `model` is true of a job; `of_model`: jobs with a matching stored model."""
     if term.field == "state":
-        is_match = job["real_state"] == term.value
+        is_match = job.real_state == term.value
     else:
-        names = (*job["models"].values(), *job["addresses"].values())
-        is_match = job["job"] in of_model or is_any_model(term, names)
+        names = (*job.models.values(), *job.addresses.values())
+        is_match = job.job in of_model or is_any_model(term, names)
     return is_match != (term.operator == "!=")
 
 
-def measure_sums(job: StoredJob, metric: str, sums: ScoreSums) -> dict[str, Any] | None:
+def measure_sums(job: StoredJob, metric: str, sums: ScoreSums) -> ScoreSoFar | None:
     """Return the score of a job from the sums of its main metric, as in the report (reports/scores.py).
 
     `value` counts items without a score as wrong. `bounds` are the values with such items all wrong and all right;
@@ -180,13 +163,13 @@ def measure_sums(job: StoredJob, metric: str, sums: ScoreSums) -> dict[str, Any]
     ):
         return None
     missing_items = max(0, job.items - sums.n)
-    score: dict[str, Any] = {"metric": metric, "judged": sums.n, "of": job.items}
     if sums.least < 0 or sums.greatest > 1:  # not a share
-        return score | {"value": round(sums.wv / sums.w, 6), "ci95": None}
+        return ScoreSoFar(metric, sums.n, job.items, round(sums.wv / sums.w, 6), ci95=None)
     moments = Moments(sums.n, sums.w, sums.wv, sums.ww, sums.wwv, sums.wwvv)
     heavy = sums.w / sums.n
     worst = moments.add(0.0, heavy, missing_items).interval() or (0.0, 0.0, 1.0)
     best = moments.add(1.0, heavy, missing_items).interval() or (0.0, 0.0, 1.0)
     is_clustered = request.get("samples", 1) > 1 or job.origin == Origin.DERIVED or is_of_episodes(job.formulation)
-    score |= {"value": round(worst[0], 6), "ci95": None if is_clustered else [round(worst[1], 6), round(best[2], 6)]}
-    return score | ({"bounds": [round(worst[0], 6), round(best[0], 6)]} if missing_items else {})
+    value, ci95 = round(worst[0], 6), None if is_clustered else (round(worst[1], 6), round(best[2], 6))
+    bounds = (value, round(best[0], 6)) if missing_items else None
+    return ScoreSoFar(metric, sums.n, job.items, value, ci95, bounds)

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
 
+from db.engine.connection import Connection
+from db.queries.trajectory import Trajectory
 from lumos_queue.records import Action, Execution
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-Picture = dict[str, Any]  #: keys: of, sample, sha256, bytes and media_type
 
 
-def list_pictures(connection: Any, trajectory: Any, shown_to_models: bool) -> list[Picture]:
-    """Return the pictures of a Trajectory (db/queries) in order; `bytes` is None for a picture that is not stored.
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture or file that an episode refers to."""
+
+    of: str  #: the channel or value that refers to it
+    sample: int  #: its index in the channel or value
+    sha256: str
+    media_type: str  #: '' if it is not stored
+    bytes: int | None  #: its size; None if it is not stored
+
+
+def list_pictures(connection: Connection, trajectory: Trajectory, shown_to_models: bool) -> list[Picture]:
+    """Return the pictures of an episode in order.
 
     With `shown_to_models`, the picture of a visual question is included, to which the notes of the steps refer.
     """
@@ -27,11 +39,11 @@ def list_pictures(connection: Any, trajectory: Any, shown_to_models: bool) -> li
     pictures = []
     for of, sample, digest in references:
         media_type, size = descriptions.get(digest, ("", None))
-        pictures.append({"of": of, "sample": sample, "sha256": digest, "media_type": media_type, "bytes": size})
+        pictures.append(Picture(of, sample, digest, media_type, size))
     return pictures
 
 
-def _list_references(trajectory: Any) -> Iterator[tuple[str, int, str]]:
+def _list_references(trajectory: Trajectory) -> Iterator[tuple[str, int, str]]:
     """Yield (referring name, sample, sha256) of the pictures: those of the task, then those of the actions in order."""
     inputs = trajectory.task.inputs or {}
     channels = inputs.get("channels")
@@ -45,7 +57,7 @@ def _list_references(trajectory: Any) -> Iterator[tuple[str, int, str]]:
                     yield from _list_value_references(value, f"{step.position}-{variable}".removesuffix("-"))
 
 
-def _list_value_references(value: Mapping[str, Any], of: str) -> Iterator[tuple[str, int, str]]:
+def _list_value_references(value: Mapping[str, object], of: str) -> Iterator[tuple[str, int, str]]:
     """Yield the pictures of a value: those of samples, or the artifacts of a function call."""
     if value.get("kind") == "values" and value.get("type") == "image":
         yield from _digests(of, value.get("items"))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from db.queries.trajectory import Trajectory
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import Action, Execution
 from lumos_queue.reports.pictures import Picture
@@ -25,7 +25,7 @@ class GraphNode:
     pictures: Sequence[Picture]
 
 
-def read_graph(trajectory: Any, pictures: Sequence[Picture]) -> list[list[GraphNode]]:
+def read_graph(trajectory: Trajectory, pictures: Sequence[Picture]) -> list[list[GraphNode]]:
     """Return the nodes by level, the inputs of the task first; [] if the episode has no plan of experts.
 
     `pictures` are those of `list_pictures`.
@@ -35,7 +35,7 @@ def read_graph(trajectory: Any, pictures: Sequence[Picture]) -> list[list[GraphN
         return []
     pictures_by_name: dict[str, list[Picture]] = {}
     for picture in pictures:
-        pictures_by_name.setdefault(picture["of"], []).append(picture)
+        pictures_by_name.setdefault(picture.of, []).append(picture)
     inputs = [_input(channel, pictures_by_name) for channel in _channels(trajectory.task.inputs)]
     levels = {node.name: 0 for node in inputs}
     nodes_by_level: dict[int, list[GraphNode]] = {0: inputs} if inputs else {}
@@ -60,12 +60,12 @@ def read_graph(trajectory: Any, pictures: Sequence[Picture]) -> list[list[GraphN
     return [nodes_by_level[level] for level in sorted(nodes_by_level)]
 
 
-def _channels(inputs: Any) -> list[Mapping[str, Any]]:
+def _channels(inputs: object) -> list[Mapping[str, object]]:
     channels = inputs.get("channels") if isinstance(inputs, Mapping) else None
     return [channel for channel in channels if isinstance(channel, Mapping)] if isinstance(channels, list) else []
 
 
-def _input(channel: Mapping[str, Any], pictures_by_name: Mapping[str, Sequence[Picture]]) -> GraphNode:
+def _input(channel: Mapping[str, object], pictures_by_name: Mapping[str, Sequence[Picture]]) -> GraphNode:
     name, values = str(channel.get("name")), channel.get("values")
     texts = values if channel.get("kind") == "text" and isinstance(values, list) else []
     return GraphNode(name, "", (), "", "\n".join(map(str, texts)), True, pictures_by_name.get(name, ()))

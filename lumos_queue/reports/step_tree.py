@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from lumos_queue.reports.lanes import Step
+from lumos_queue.reports.episode_values import Step
 from lumos_queue.text_calls.three_lines import MARKED, read_reply
 
 ROOT = -1
@@ -28,11 +28,11 @@ def read_tree(steps: Sequence[Step], version: int = MARKED) -> list[list[TreeNod
     Each step with a parent is in the tree once. `version` is that of the formulation, which decides how replies are
     read.
     """
-    tree_steps = [step for step in steps if "parent" in step and "within" not in step]
-    step_names = {step["at"] for step in tree_steps}
+    tree_steps = [step for step in steps if step.parent is not None and step.within is None]
+    step_names = {step.at for step in tree_steps}
     children: dict[str, list[Step]] = {}
     for step in tree_steps:
-        parent = str(step["parent"])
+        parent = str(step.parent)
         children.setdefault(parent if parent in step_names else str(ROOT), []).append(step)
     return _ways(children, str(ROOT), version)
 
@@ -51,7 +51,7 @@ def _ways(children: dict[str, list[Step]], root: str, version: int) -> list[list
     while remaining:
         step, way, depth = remaining.pop()
         way.append(node := _node(step, version))
-        after = children.get(step["at"], [])
+        after = children.get(step.at, [])
         if len(after) == 1:
             remaining.append((after[0], way, depth))
         elif depth < MAX_DEPTH:
@@ -62,7 +62,7 @@ def _ways(children: dict[str, list[Step]], root: str, version: int) -> list[list
 
 
 def _node(step: Step, version: int) -> TreeNode:
-    if step["who"] == "tool":
-        return TreeNode(step["at"], step["what"], step["result"])
-    thought = read_reply(step["what"], version).thought
-    return TreeNode(step["at"], thought or step["what"], "")
+    if step.who == "tool":
+        return TreeNode(step.at, step.what, step.result)
+    thought = read_reply(step.what, version).thought
+    return TreeNode(step.at, thought or step.what, "")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from db.kinds.totals import EpisodeTotals
-from lumos_queue.reports.json_values import as_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +37,7 @@ def measure_use(totals: EpisodeTotals) -> ModelUse:
     return ModelUse(totals.calls, Tokens(totals.prompt_tokens, totals.completion_tokens))
 
 
-def totals_as_json(totals: EpisodeTotals) -> dict[str, Any]:
-    """Return the totals as they are in the JSON of an episode."""
-    return as_json(measure_use(totals))
-
-
-def describe_totals(figures: Mapping[str, Any]) -> str:
-    """Return the figures of `totals_as_json` as text."""
-    tokens = figures["tokens"]
-    calls = f"{figures['calls']:,} model call{'' if figures['calls'] == 1 else 's'}"
-    return f"{calls}, {tokens['prompt']:,} tokens in, {tokens['completion']:,} out"
+def describe_use(use: ModelUse) -> str:
+    """Return calls and tokens as text."""
+    calls = f"{use.calls:,} model call{'' if use.calls == 1 else 's'}"
+    return f"{calls}, {use.tokens.prompt:,} tokens in, {use.tokens.completion:,} out"

@@ -1,137 +1,155 @@
-"""A stored episode as JSON, step by step."""
+"""Describe a stored episode step by step."""
 
 from __future__ import annotations
 
-from collections.abc import Sized
-from typing import Any
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import replace
 
+from db.journal.step_records import RecordedStep
 from db.kinds.totals import NO_TOTALS
+from db.queries.trajectory import Trajectory
 from lumos_queue.commands import WITHIN, Approve, Call
 from lumos_queue.formulations.base import version_of
 from lumos_queue.notation import write_action
 from lumos_queue.records import Action, Completion, Execution, Subgoal
+from lumos_queue.reports.episode_values import (
+    EarlierEnding,
+    EpisodeLabel,
+    EpisodeReport,
+    EpisodeScore,
+    EpisodeVerdict,
+    Step,
+    StepCandidate,
+)
 from lumos_queue.reports.tool_agents import calls_functions, write_call
-from lumos_queue.reports.totals import totals_as_json
-
-#: Fields of a Completion that a step has only where they are not empty.
-RARE = ("note", "reasoning", "reasoning_tokens", "message")
+from lumos_queue.reports.totals import measure_use
 
 
-def trajectory_as_json(trajectory: Any) -> dict[str, Any]:
-    """Return a db.queries.trajectory.Trajectory in the form of `lumos show --json`, without labels."""
+def describe_trajectory(trajectory: Trajectory) -> EpisodeReport:
+    """Return an episode in the form of `lumos show --json`, without labels."""
     episode, task = trajectory.episode, trajectory.task
     steps_totals = NO_TOTALS  # of an unfinished episode, too, whose row has no totals yet
     for step in trajectory.steps:
         if isinstance(step.result, Completion):
             steps_totals = steps_totals.with_reply(step.result)
-    return {
-        "episode": f"{trajectory.job.id}-{trajectory.item.ordinal}",
-        "benchmark": task.benchmark,
-        "row": task.row,
-        "sample": episode.sample,
-        "formulation": episode.formulation,
-        "formulation_version": version_of(trajectory.job.spec),
-        "question": task.question,
-        "gold": gold_text(task.gold) or None,
-        "attempt": episode.attempt,
-        "ending": episode.ending,
-        "answer": episode.answer,
-        "message": episode.message,
-        **totals_as_json(steps_totals._replace(calls=episode.calls)),
-        "scores": [
-            {"metric": score.metric, "value": score.value, "version": score.version, "detail": score.detail}
-            for score in trajectory.scores
-        ],
-        "origin": episode.origin,
-        "level": episode.level,
-        "parent": trajectory.parent,
-        "verdicts": [
-            {"module": verdict.module, "name": verdict.name, "rejects": bool(verdict.rejects), "detail": verdict.detail}
+    functions = calls_functions(episode.formulation)
+    return EpisodeReport(
+        episode=f"{trajectory.job.id}-{trajectory.item.ordinal}",
+        benchmark=task.benchmark,
+        row=task.row,
+        sample=episode.sample,
+        formulation=episode.formulation,
+        formulation_version=version_of(trajectory.job.spec),
+        question=task.question,
+        gold=gold_text(task.gold) or None,
+        attempt=episode.attempt,
+        ending=episode.ending,
+        answer=episode.answer,
+        message=episode.message,
+        use=measure_use(steps_totals._replace(calls=episode.calls)),
+        scores=[EpisodeScore(score.metric, score.value, score.version, score.detail) for score in trajectory.scores],
+        origin=episode.origin,
+        level=episode.level,
+        parent=trajectory.parent,
+        verdicts=[
+            EpisodeVerdict(verdict.module, verdict.name, bool(verdict.rejects), verdict.detail)
             for verdict in trajectory.verdicts
         ],
-        "earlier_endings": [
-            {
-                name: getattr(past, name)
-                for name in (
-                    "ending",
-                    "message",
-                    "answer",
-                    "attempt",
-                    "scores",
-                    "verdicts",
-                    "finished_at",
-                    "replaced_at",
-                )
-            }
+        earlier_endings=[
+            EarlierEnding(
+                past.ending,
+                past.message,
+                past.answer,
+                past.attempt,
+                past.scores,
+                past.verdicts,
+                past.finished_at,
+                past.replaced_at,
+            )
             for past in trajectory.earlier
         ],
-        "steps": [_step_as_json(step, calls_functions(episode.formulation)) for step in trajectory.steps],
-    }
+        steps=[_describe_step(step, functions) for step in trajectory.steps],
+    )
 
 
-def gold_text(gold: Any) -> str:
+def read_stored_scores(scores: Sequence[Mapping[str, object]]) -> list[EpisodeScore]:
+    """Return the scores of an earlier ending from their stored JSON. Scores of other forms are left out."""
+    return [
+        EpisodeScore(str(score["metric"]), value, str(score.get("version", "")), str(score.get("detail", "")))
+        for score in scores
+        if isinstance(value := score.get("value"), int | float) and "metric" in score
+    ]
+
+
+def gold_text(gold: object) -> str:
     """Return the gold answer of a task as text; '' if none is known."""
     answer = gold.get("answer", gold.get("plan", gold)) if isinstance(gold, dict) else gold
     return "" if answer is None else str(answer)
 
 
-def labels_as_json(trajectory: Any) -> list[dict[str, Any]]:
-    """Return the labels of a Trajectory, separately because labellers must not see each other's labels."""
+def describe_labels(trajectory: Trajectory) -> list[EpisodeLabel]:
+    """Return the labels of an episode, separately because labellers must not see each other's labels."""
     from db.queries.step_names import name_of_step
 
     return [
-        {
-            "labeller": row.labeller,
-            "label": row.value,
-            "note": row.note,
-            "audit": row.audit,
-            "at": row.labelled_at,
-            "step": None if row.position is None else name_of_step(trajectory.steps, row.position, row.branch),
-            "wrong_step": None
+        EpisodeLabel(
+            labeller=row.labeller,
+            label=row.value,
+            note=row.note,
+            audit=row.audit,
+            at=row.labelled_at,
+            step=None if row.position is None else name_of_step(trajectory.steps, row.position, row.branch or 0),
+            wrong_step=None
             if row.wrong_position is None
-            else name_of_step(trajectory.steps, row.wrong_position, row.wrong_branch),
-            "wrong_kind": row.wrong_kind,
-        }
+            else name_of_step(trajectory.steps, row.wrong_position, row.wrong_branch or 0),
+            wrong_kind=row.wrong_kind,
+        )
         for row in trajectory.labels
     ]
 
 
-def _step_as_json(step: Any, functions: bool) -> dict[str, Any]:
-    """Return a step as JSON; with `functions`, actions are functions of a task, written as name and arguments."""
-    fields = {"at": name_step(step.position, step.branch), "prompt": step.prompt, "seconds": 0.0, "result": ""}
-    if step.branch >= WITHIN:
-        fields["within"] = name_step(step.position, step.branch // WITHIN - 1)
-    if step.parent is not None:
-        fields["parent"] = step.parent
-    if isinstance(step.result, Execution) and step.result.provenance:
-        fields["provenance"] = step.result.provenance
+def _describe_step(step: RecordedStep, functions: bool) -> Step:
+    """Describe a step; with `functions`, actions are functions of a task, written as name and arguments."""
+    text = _describe_texts(step, functions)
+    return replace(
+        text,
+        within=name_step(step.position, step.branch // WITHIN - 1) if step.branch >= WITHIN else None,
+        parent=step.parent,
+        provenance=step.result.provenance or None if isinstance(step.result, Execution) else None,
+    )
+
+
+def _describe_texts(step: RecordedStep, functions: bool) -> Step:
+    """Describe a step without its relations to other steps."""
+    at, prompt = name_step(step.position, step.branch), step.prompt
     match step.result, step.detail:
-        case Completion() as outcome, _:
-            tokens = f"{outcome.prompt_tokens}+{outcome.completion_tokens} tokens, {outcome.finish_reason}"
-            rare = {name: value for name in RARE if (value := getattr(outcome, name))}
-            if outcome.candidates:
-                rare["candidates"] = [
-                    {"text": candidate.text, "logprob": candidate.logprob} for candidate in outcome.candidates
-                ]
-            return (
-                fields | {"who": step.role, "what": outcome.text, "result": tokens, "seconds": outcome.seconds} | rare
+        case Completion() as reply, _:
+            candidates = [StepCandidate(candidate.text, candidate.logprob) for candidate in reply.candidates]
+            return Step(
+                at=at,
+                prompt=prompt,
+                who=step.role,
+                what=reply.text,
+                result=f"{reply.prompt_tokens}+{reply.completion_tokens} tokens, {reply.finish_reason}",
+                seconds=reply.seconds,
+                note=reply.note or None,
+                reasoning=reply.reasoning or None,
+                reasoning_tokens=reply.reasoning_tokens or None,
+                message=reply.message or None,
+                candidates=candidates or None,
             )
-        case outcome, Action() as action:
-            text = outcome.result if outcome.ok else f"{outcome.status}: {outcome.message}"
+        case Execution() as outcome, Action() as action:
+            result = outcome.result if outcome.ok else f"{outcome.status}: {outcome.message}"
             is_call = functions and not action.variables
-            return fields | {
-                "who": "tool",
-                "what": write_call(action) if is_call else action.raw or write_action(action),
-                "result": text,
-                "seconds": outcome.seconds,
-            }
-        case outcome, Call() as call:
-            description = _describe_call(call) + ("" if outcome.ok else f" {outcome.status}")
-            return fields | {"who": "call", "what": description, "result": outcome.result, "seconds": outcome.seconds}
-        case outcome, Approve() as plan:
-            return fields | {"who": "approval", "what": plan.shown, "result": describe_approval(outcome)}
+            text = write_call(action) if is_call else action.raw or write_action(action)
+            return Step(at=at, prompt=prompt, who="tool", what=text, result=result, seconds=outcome.seconds)
+        case Execution() as outcome, Call() as call:
+            text = _describe_call(call) + ("" if outcome.ok else f" {outcome.status}")
+            return Step(at=at, prompt=prompt, who="call", what=text, result=outcome.result, seconds=outcome.seconds)
+        case (Execution() | None) as answer, Approve() as plan:
+            return Step(at=at, prompt=prompt, who="approval", what=plan.shown, result=describe_approval(answer))
         case _, Subgoal() as subgoal:
-            return fields | {"who": "subgoal", "what": subgoal.text}
+            return Step(at=at, prompt=prompt, who="subgoal", what=subgoal.text)
     raise TypeError("a step is a completion, an action, a call, a plan or a subgoal")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from lumos_queue.reports.episode_values import EpisodeReport
 from lumos_queue.reports.lanes import rows_of
 
 MAX_TEXT = 20_000  #: characters of a text
@@ -35,15 +35,15 @@ class ExportedSlot:
     metric: str
 
 
-def texts_of(trajectory: Mapping[str, Any]) -> dict[str, str]:
-    """Return the texts that a labeller reads of a trajectory (reports.trajectory.trajectory_as_json), truncated."""
-    lines = [" | ".join("".join(text for text, _ in cell) for cell in row if cell) for row in rows_of(trajectory)]
+def texts_of(episode: EpisodeReport) -> dict[str, str]:
+    """Return the texts that a labeller reads of an episode, truncated."""
+    lines = [" | ".join("".join(text for text, _ in cell) for cell in row if cell) for row in rows_of(episode)]
     return {
-        "benchmark": trajectory["benchmark"],
-        "question": _cut(trajectory["question"]),
+        "benchmark": episode.benchmark,
+        "question": _cut(episode.question),
         "steps": _cut("\n".join(lines)),
-        "answer": "" if trajectory["answer"] is None else _cut(trajectory["answer"]),
-        "gold": "" if trajectory["gold"] is None else _cut(trajectory["gold"]),
+        "answer": "" if episode.answer is None else _cut(episode.answer),
+        "gold": "" if episode.gold is None else _cut(episode.gold),
     }
 
 

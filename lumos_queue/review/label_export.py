@@ -15,7 +15,7 @@ from db.queries.labels import NewestLabel, newest_of_audit
 from db.queries.step_names import name_of_step
 from db.review.audits import AuditSlot
 from lumos_queue.errors import SpecError
-from lumos_queue.reports.trajectory import trajectory_as_json
+from lumos_queue.reports.trajectory import describe_trajectory
 from lumos_queue.review.argilla import write_record
 from lumos_queue.review.exported_slots import ExportedSlot, SlotLabel, texts_of
 from lumos_queue.review.label_studio import write_task
@@ -72,7 +72,7 @@ def _write_slot(
         audit=audit,
         place=sample.number,
         episode=sample.name,
-        texts=texts_of(trajectory_as_json(trajectory)),
+        texts=texts_of(describe_trajectory(trajectory)),
         labels=[
             SlotLabel(labeller, label.value, label.note, _name_step(trajectory.steps, label), label.wrong_kind)
             for labeller, label in labels.get(sample.episode, [])

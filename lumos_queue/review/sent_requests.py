@@ -8,7 +8,7 @@ plug-in's formulation does not run again, so the requests of its calls do not ha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from db.engine.connection import Connection
@@ -28,6 +28,7 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.jobs.registry import read_job
 from lumos_queue.records import Completion, FinishReason, Role, Task
+from lumos_queue.reports.episode_values import EpisodeReport
 from lumos_queue.reports.trajectory import name_step
 from lumos_queue.util.exchange import Exchange
 
@@ -43,17 +44,15 @@ class _Callers:
     asks: Mapping[Place, Ask] = field(default_factory=dict)  #: the known commands of a built-in formulation
 
 
-def add_requests(connection: Connection, trajectory: Trajectory, steps: Sequence[dict[str, Any]]) -> None:
-    """Add the field `request` to the model calls among `steps` (of `trajectory_as_json`) for which a request was sent.
+def add_requests(connection: Connection, trajectory: Trajectory, episode: EpisodeReport) -> EpisodeReport:
+    """Return the episode of a trajectory with the `request` of each model call for which a request was sent.
 
     A request has `url`, the role's address; `messages` (for chat://) or `text`, which the model was sent, without the
     bytes of images; `functions` that the model may call, if any; and `fields`, the other fields by their names in the
     protocol.
     """
     requests = read_requests(connection, trajectory)
-    for step in steps:
-        if step["at"] in requests:
-            step["request"] = requests[step["at"]]
+    return replace(episode, steps=[replace(step, request=requests.get(step.at)) for step in episode.steps])
 
 
 def read_requests(connection: Connection, trajectory: Trajectory) -> dict[str, dict[str, Any]]:

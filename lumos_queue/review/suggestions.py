@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 from db.engine.connection import Connection
 from db.queries.judgements import find_judgements
+from lumos_queue.reports.episode_values import EpisodeReport
 from lumos_queue.scoring.sampling import AuditKind, decide_verdict
 
 MAX_METRICS = 3  #: the number of metrics in the suggestions
-HIDDEN_FIELDS = ("scores", "verdicts", "earlier_endings")  #: fields of a trajectory that are lists of judgements
 
 
-def without_suggestions(trajectory: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a trajectory (reports.trajectory.trajectory_as_json) without the judgements on it."""
-    return {name: [] if name in HIDDEN_FIELDS else value for name, value in trajectory.items()}
+def without_suggestions(episode: EpisodeReport) -> EpisodeReport:
+    """Return an episode without the judgements on it."""
+    return replace(episode, scores=(), verdicts=(), earlier_endings=())
 
 
 def read_suggestions(connection: Connection, episode: int, kind: str) -> list[str]:

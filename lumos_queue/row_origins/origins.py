@@ -65,11 +65,6 @@ class RowOrigin:
             text += f", the first {self.first:,} of {self.rows:,}"
         return f"{text} ({self.published})" if self.published else text
 
-    def as_json(self) -> dict[str, Any]:
-        values: dict[str, Any] = {"state": str(self.state), "published": self.published, "text": self.text}
-        values["file_sha256"] = self.file_sha256
-        return values | ({"first": self.first, "of": self.rows} if self.first else {})
-
 
 UNVERIFIED = RowOrigin(RowState.UNVERIFIED)  #: the origin of unknown rows
 

@@ -36,8 +36,14 @@ def read_audited_strata(database: Database, options: BuildOptions) -> AuditedStr
         keys = read_stratum_keys(audit.strata)
         stratum_by_episode = dict(name_strata(connection, query, AuditKind.ANNOTATIONS, keys))
     return AuditedStrata(
-        {"name": audit.name, **{name: report[name] for name in ("query", "seed", "by", "labellers")}},
+        {
+            "name": audit.name,
+            "query": report.query,
+            "seed": report.seed,
+            "by": report.by,
+            "labellers": report.labellers,
+        },
         options.min_precision,
-        {row["stratum"]: (row["right"] + row["wrong"], row["right"]) for row in report["strata"]},
+        {row.stratum: (row.counts.right + row.counts.wrong, row.counts.right) for row in report.strata},
         stratum_by_episode,
     )

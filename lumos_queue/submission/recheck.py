@@ -6,7 +6,8 @@ The actions of the new annotations are not run: their form is checked, and the d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from db.journal.step_records import select_annotated_steps
 from db.queries.filters import Filter, Term
@@ -29,7 +30,32 @@ if TYPE_CHECKING:
     from db.engine.connection import Database
 
 
-def recheck_conversion(database: Database, job: StoredJob) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class RecheckedEpisode:
+    """An accepted episode that the present rules would reject or write differently."""
+
+    episode: str  #: JOB-NUMBER
+    row: str
+    level: str  #: of its check
+    reason: str  #: why it would be rejected, or the first difference
+
+
+@dataclass(frozen=True, slots=True)
+class Recheck:
+    """The accepted episodes of a conversion beside the annotations that the present rules make."""
+
+    job: str
+    source: str
+    rules: int  #: the version of the rules of the conversion
+    present_rules: int  #: the version of the present rules
+    accepted: int
+    same: int
+    rejected: Sequence[RecheckedEpisode]
+    changed: Sequence[RecheckedEpisode]  #: have other actions
+    reworded: Sequence[RecheckedEpisode]  #: have other subgoals and the same actions
+
+
+def recheck_conversion(database: Database, job: StoredJob) -> Recheck:
     """Return which accepted episodes the present rules would reject, or write differently, with the reasons.
 
     `job` is the row of a conversion by rule. Raises SpecError for other jobs.
@@ -42,30 +68,32 @@ def recheck_conversion(database: Database, job: StoredJob) -> dict[str, Any]:
     source = open_source(conversion.source, conversion.definition)
     accepted = Filter((Term("job", "=", job.id), Term("level", ">=", "format"), Term("verdict", "=", "accepted")))
     count = 0
-    rejected: list[dict[str, str]] = []
-    changed: list[dict[str, str]] = []
-    reworded: list[dict[str, str]] = []
+    rejected: list[RecheckedEpisode] = []
+    changed: list[RecheckedEpisode] = []
+    reworded: list[RecheckedEpisode] = []
     for episode in stream_episodes(database, accepted):
         count += 1
-        row = {"episode": episode.name, "row": episode.task.row, "level": episode.level}
         steps, reason = _convert(conversion, source, episode.task)
         if reason:
-            rejected.append(row | {"reason": reason})
-        elif difference := _find_difference(episode, steps, Action):
-            changed.append(row | {"reason": difference})
-        elif difference := _find_difference(episode, steps, Subgoal):
-            reworded.append(row | {"reason": difference})
-    return {
-        "job": job.id,
-        "source": conversion.source,
-        "rules": conversion.rule_version,
-        "present_rules": source.rule_version,
-        "accepted": count,
-        "same": count - len(rejected) - len(changed) - len(reworded),
-        "rejected": rejected,
-        "changed": changed,
-        "reworded": reworded,
-    }
+            differing = rejected
+        elif reason := _find_difference(episode, steps, Action):
+            differing = changed
+        elif reason := _find_difference(episode, steps, Subgoal):
+            differing = reworded
+        else:
+            continue
+        differing.append(RecheckedEpisode(episode.name, episode.task.row, episode.level, reason))
+    return Recheck(
+        job=job.id,
+        source=conversion.source,
+        rules=conversion.rule_version,
+        present_rules=source.rule_version,
+        accepted=count,
+        same=count - len(rejected) - len(changed) - len(reworded),
+        rejected=rejected,
+        changed=changed,
+        reworded=reworded,
+    )
 
 
 def check_recheck(request: ConversionRequest) -> None:

@@ -7,9 +7,9 @@ texts and texts that models read do not use this module. Figures that are not fi
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 MISSING = "–"  #: in the cell of a value that does not exist
 
@@ -120,6 +120,11 @@ def format_rough_seconds(seconds: float) -> str:
     return f"{days / 365.25:.0f} y" if days < 365_250 else "more than 1,000 y"
 
 
+def format_limit(seconds: float) -> str:
+    """Format a limit that a setting or the code states in seconds, as it is stated: `600 s`, `0.5 s`."""
+    return f"{seconds:,g} s"
+
+
 def format_bytes(size: int) -> str:
     """Format a size as `812 bytes`, `3.4 kB`, `23.1 MB` or `1.2 GB`."""
     for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
@@ -212,8 +217,8 @@ def state_probability(p: float) -> str:
     return f"p = {format_probability(p)}".replace("= <", "<").replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def describe_reasoning(step: Mapping[str, Any]) -> str:
-    """Format the size of the reasoning at a step as `1,234 characters, 310 tokens`; '' if there is none."""
-    characters, tokens = len(step.get("reasoning", "")), step.get("reasoning_tokens", 0)
+def format_reasoning(text: str, tokens: int) -> str:
+    """Format the size of a model's reasoning as `1,234 characters, 310 tokens`; '' if there is none."""
+    characters = len(text)
     sizes = [plural(count, noun) for count, noun in ((characters, "character"), (tokens, "token")) if count]
     return ", ".join(sizes)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from fastapi import Request
 
 from lumos_queue.errors import SpecError
-from lumos_queue.util.wording import format_seconds
+from lumos_queue.util.wording import format_limit
 from lumos_queue.web.disconnects import await_result
 from lumos_queue.web.errors import Busy, ClientGone
 
@@ -44,7 +44,7 @@ class Budget:
             return asyncio.run(self._run(coroutine))
         except TimeoutError:
             raise SpecError(
-                f"The actions take longer than {format_seconds(self._seconds)}, which a page may take."
+                f"The actions take longer than {format_limit(self._seconds)}, which a page may take."
             ) from None
         except asyncio.CancelledError:
             raise ClientGone from None

@@ -77,7 +77,7 @@ def _environment() -> Environment:
         "rate": wording.format_rate,
         "bytes": wording.format_bytes,
         "share": wording.format_share,
-        "metric": lambda score: wording.format_score(score["value"], score.get("bounds")) if score else "",
+        "metric": lambda score: wording.format_score(score.value, score.bounds) if score else "",
         "kappa": wording.format_kappa,
         "shorten": lambda text, limit: shorten(" ".join(text.split()), limit),
         "interval": lambda ends: wording.format_interval(*ends),

@@ -53,10 +53,11 @@ def test_the_notebook_runs_and_is_stored_without_outputs(tmp_path):
     notebook = nbformat.reads(text, as_version=4)
     nbformat.validate(notebook)
     nbclient.NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(tmp_path)}}).execute()
-    outputs = [one for cell in notebook.cells for one in cell.get("outputs", ())]
-    shown = [one["data"] for one in outputs if "data" in one]
-    printed = "".join(one["text"] for one in outputs if one["output_type"] == "stream")
-    assert sum("image/png" in one for one in shown) == 1
-    assert sum(one.get("text/html", "").startswith("<iframe sandbox") for one in shown) == 2
-    assert any("<td>wordmath</td>" in one.get("text/html", "") for one in shown)
-    assert "done, 8 of 8, accuracy" in printed and "8 pairs" in printed and "error" not in printed
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    displays = [output["data"] for output in outputs if "data" in output]
+    text = "".join(output["text"] for output in outputs if output["output_type"] == "stream")
+    assert sum("image/png" in display for display in displays) == 1
+    assert sum(display.get("text/html", "").startswith("<iframe sandbox") for display in displays) == 2
+    assert any("<td>wordmath</td>" in display.get("text/html", "") for display in displays)
+    assert "done, 8 of 8, accuracy" in text and "error" not in text
+    assert ["pairs", "8"] in map(str.split, text.splitlines()), "the printed comparison"

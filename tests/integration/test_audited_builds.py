@@ -23,7 +23,7 @@ from lumos_queue.builds.options import BuildOptions
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.conversion import measure_conversion
 from lumos_queue.reports.json_values import as_json
-from lumos_queue.reports.trajectory import labels_as_json
+from lumos_queue.reports.trajectory import describe_labels
 from lumos_queue.scoring.annotation_strata import StratumKey, read_stratum_keys
 from lumos_queue.scoring.sampling import AuditKind
 from lumos_queue.submission.build_request import make_build
@@ -199,9 +199,9 @@ def test_the_newest_label_names_the_step_and_the_kind_of_fault(stored):
         slot = samples_of(connection, "first")[turn.number - 1]
         assert StepLocator(connection).name(turn.episode, label.wrong_position, label.wrong_branch) == "1-1"
         name, _, ordinal = slot.name.rpartition("-")
-        (row,) = labels_as_json(get_trajectory(connection, get_job(connection, name), int(ordinal)))
+        (row,) = describe_labels(get_trajectory(connection, get_job(connection, name), int(ordinal)))
     assert (label.value, label.note, label.wrong_kind, slot.kinds) == ("wrong", "why", "number", {"ann": "number"})
-    assert (row["label"], row["step"], row["wrong_step"], row["wrong_kind"]) == ("wrong", None, "1-1", "number")
+    assert (row.label, row.step, row.wrong_step, row.wrong_kind) == ("wrong", None, "1-1", "number")
     add_labels(database, [NewLabel(turn.episode, "wrong", "ann", audit="first", wrong_kind="link")])
     with database.engine.connect() as connection:
         assert samples_of(connection, "first")[turn.number - 1].kinds == {"ann": "link"}
@@ -270,7 +270,7 @@ def test_the_commands_measure_precision_and_build_by_it(lumos, stored, tmp_path)
     assert "ann says: wrong (step 2, result)" in lumos("show", name_of(stored, 1), "--text")
     build = lumos("dataset", "build", "one", "--where", f"job={job}", "--min-precision", "0.9", "--audit", "first")
     assert build["episodes"]["used"] == 99 and build["audit"]["name"] == "first"
-    assert "strata of first with a precision of at least 90 %" in lumos("dataset", "show", "one", "--text")
+    assert "strata of first with a precision of at least 90.0 %" in lumos("dataset", "show", "one", "--text")
     report_text = lumos("report", job, "--text")
     assert report_text.rstrip().splitlines()[-1].split() == [
         "accepted",

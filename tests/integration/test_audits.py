@@ -130,7 +130,7 @@ def test_an_audit_lives_on_when_its_job_is_removed_and_says_so(stored, lumos):
     remove(database, job, with_labels=True)
     with database.engine.connect() as connection:
         report = make_audit_report(get_audit(connection, "first"), samples_of(connection, "first"))
-    assert (report["drawn"], report["removed"], report["precision"]) == (0, 60, None)
+    assert (report.drawn, report.removed, report.right.share) == (0, 60, None)
     assert "all of its items were removed" in lumos("audit", "report", "first", "--text")
     assert "has no places left" in lumos("audit", "next", "first", "--text")
 

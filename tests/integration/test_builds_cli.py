@@ -80,13 +80,16 @@ def test_a_build_shows_what_it_was_made_from(lumos, tmp_path):
     assert line(shown, "formulations") == "iterative, one-pass"
     assert line(shown, "selection") == "2 of a task, shortest first"
     assert line(shown, "check level") == "at least executed"
-    assert line(shown, "dev share") == "20 % of the source tasks"
+    assert line(shown, "dev share") == "20.0 % of the source tasks"
     assert line(shown, "seed") == "7"
     together = " ".join(shown.split())
     assert "test sets checked: wordmath:test (1,000 rows), test splits stored here (0 rows); not checked: " in together
     assert all(name in together.partition("; not checked: ")[2] for name in ("asdiv", "gsm8k", "mawps", "svamp"))
     assert line(shown, "licences") == f"MIT: wordmath {made['rows']} rows"
-    assert line(shown, "made") == f"{made['created_at']}, code {made['code_version']}"
+    assert (
+        line(shown, "made")
+        == f"{made['created_at'].replace('T', ' ').replace('+00:00', ' UTC')}, code {made['code_version']}"
+    )
     for file in made["files"]:
         assert line(shown, file["file"]) == f"{file['rows']} {file['average_turns']:.2f}"
     assert f"digest {made['digest']}" in shown

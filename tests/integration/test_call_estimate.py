@@ -16,7 +16,7 @@ def test_the_time_follows_from_the_slots_that_a_server_states(lumos):
     with FakeEndpoint(lambda prompt: "42 rolls", latency=2.0, owner="llamacpp", stated_slots=4) as server:
         line = doctor(lumos, server)
         assert server.count == 1
-    seconds = float(re.search(r"took (\d+\.\d) s", line)[1])
+    seconds = float(re.search(r"took (\d+\.\d+) s", line)[1])
     assert 2.0 <= seconds < 4.0
     minutes = re.search(
         r"100 rows of one such call each \(a reply of cot .* tokens\): about (\d+) s, 4 at once as the server states",

@@ -17,9 +17,11 @@ from lumos_queue.jobs.evaluate import Evaluate
 from lumos_queue.jobs.infer import Infer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.records import Score
+from lumos_queue.reports.episode_values import EpisodeReport, Step
 from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
-from lumos_queue.reports.step_pairs import pair_steps
+from lumos_queue.reports.step_pairs import StepPair, pair_steps
+from lumos_queue.reports.totals import ModelUse, Tokens
 from lumos_queue.submission.store import read_rows
 from lumos_queue.util.wording import format_probability
 from tests.fake_endpoint import FakeEndpoint, from_mapping
@@ -142,23 +144,43 @@ def test_reports_of_several_samples_tell_flips_and_pass_at_k(stored, capsys):
         assert "samples" not in as_json(make_report(connection, get_job(connection, single)))
 
 
-def make_episode(ending: str, answer: str | None, *steps: tuple[str, str, str]) -> dict:
-    rows = [
-        {"at": str(number), "who": who, "what": what, "result": result}
-        for number, (who, what, result) in enumerate(steps)
+def make_episode(ending: str, answer: str | None, *steps: tuple[str, str, str]) -> EpisodeReport:
+    stored_steps = [
+        Step(at=str(number), who=who, what=what, result=result) for number, (who, what, result) in enumerate(steps)
     ]
-    return {"episode": "a-1", "formulation": "iterative", "steps": rows, "ending": ending, "answer": answer}
+    return EpisodeReport(
+        episode="a-1",
+        benchmark="b",
+        row="1",
+        sample=0,
+        formulation="iterative",
+        formulation_version=1,
+        question="q",
+        gold=None,
+        attempt=1,
+        ending=ending,
+        answer=answer,
+        message="",
+        use=ModelUse(0, Tokens(0, 0)),
+        scores=(),
+        origin="run",
+        level="",
+        parent=None,
+        verdicts=(),
+        earlier_endings=(),
+        steps=stored_steps,
+    )
 
 
 def test_steps_are_paired_up_to_where_they_part():
     plan, good, bad = ("subgoal", "Add them.", ""), ("tool", "R1 = Calculator(2 + 3)", "5"), ("tool", "R1 = 2", "2")
     pairs = pair_steps(make_episode("answered", "5", plan, good), make_episode("answered", "2", plan, bad, good))
-    assert pairs["first_difference"] == 0  # a subgoal and its action are one row
-    assert pairs["steps"][0] == {"a": "Add them.\nR1 = Calculator(2 + 3) → 5", "b": "Add them.\nR1 = 2 → 2"}
-    assert [step["a"] for step in pairs["steps"]][1:] == ["answered: 5", ""]
+    assert pairs.first_difference == 0  # a subgoal and its action are one row
+    assert pairs.steps[0] == StepPair("Add them.\nR1 = Calculator(2 + 3) → 5", "Add them.\nR1 = 2 → 2")
+    assert [step.a for step in pairs.steps][1:] == ["answered: 5", ""]
     same = make_episode("limit", None, plan, good)
-    assert pair_steps(same, same)["first_difference"] is None
-    assert pair_steps(same, same)["steps"][-1]["a"] == "limit: no answer"
+    assert pair_steps(same, same).first_difference is None
+    assert pair_steps(same, same).steps[-1].a == "limit: no answer"
 
 
 def test_two_episodes_are_shown_side_by_side_with_the_first_difference_marked(stored, capsys):

@@ -71,7 +71,7 @@ def test_episodes_of_a_task_are_shown_side_by_side(database, jobs):
             names = [f"{job}-{number}" for job in jobs]
             task = connection.execute(select(Item.task).where(Item.job == jobs[0], Item.ordinal == number)).scalar_one()
             assert find_of_task(connection, stored, task, 0) == names
-            assert pair_episodes(connection, names)["first_difference"] is None or number in (1, 2)
+            assert pair_episodes(connection, names).first_difference is None or number in (1, 2)
         with pytest.raises(SpecError, match="are of different tasks"):
             pair_episodes(connection, [f"{jobs[0]}-0", f"{jobs[1]}-1"])
 

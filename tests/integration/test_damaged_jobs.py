@@ -118,7 +118,7 @@ def test_a_filter_chooses_it_by_its_state_and_never_for_a_command(stored):
     damage(database, good, "spec", "[]")
     with database.engine.connect() as connection:
         (job,), _ = list_jobs(connection, parse_job_where("state=damaged"), 5, Lease(15.0))
-        assert job["job"] == DAMAGED
+        assert job.job == DAMAGED
         assert find_jobs(connection, parse_job_where("benchmark=wordmath"), Lease(15.0)) == [good]
         with pytest.raises(DamagedJob, match="its spec is a list, expected an object"):
             get_job(connection, DAMAGED)
@@ -137,7 +137,7 @@ def test_on_postgresql_json_of_another_shape_is_damaged_too(postgres_url):
     with database.engine.connect() as connection:
         listed, _ = list_jobs(connection, parse_job_where(""), 5, Lease(15.0))
     database.close()
-    assert {job["job"]: job["real_state"] == "damaged" for job in listed} == {good: True, other: False}
+    assert {job.job: job.real_state == "damaged" for job in listed} == {good: True, other: False}
 
 
 def test_tags_and_endpoints_that_are_no_texts_hide_nothing(lumos, stored):

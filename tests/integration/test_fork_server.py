@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import psutil
@@ -17,6 +16,7 @@ import pytest
 from lumos_queue.jobs.fork_server import ForkServer
 from lumos_queue.jobs.train import Train
 from lumos_queue.training.recipes.rltf import REQUEST
+from tests.services import wait_until
 from tests.tiny_planners import gold_rollouts, tiny_recipe, write_planner
 
 BLOCKED = """
@@ -57,12 +57,11 @@ def processes_below(process: int) -> list[psutil.Process]:
     return psutil.Process(process).children(recursive=True)
 
 
-def wait_until(condition, seconds: float = 30.0):
-    until = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < until, "it did not come about in time"
-        time.sleep(0.05)
-    return found
+def wait_for_end(processes: list[psutil.Process]) -> None:
+    def have_ended() -> bool:
+        return not any(process.is_running() and process.status() != psutil.STATUS_ZOMBIE for process in processes)
+
+    wait_until(have_ended, "the end of the processes")
 
 
 def test_items_share_a_server_and_nothing_else(planner, tmp_path, server):
@@ -106,7 +105,7 @@ def test_an_item_that_is_given_up_is_killed_and_the_next_one_has_a_new_server(pl
         return found
 
     killed = asyncio.run(give_up())
-    wait_until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in killed))
+    wait_for_end(killed)
     fresh = tiny_recipe(planner, tmp_path / "other")
     assert asyncio.run(server.run(request_of(fresh, do="prepare"), tmp_path))[0] == 0
 
@@ -130,7 +129,10 @@ def test_server_and_item_end_with_whoever_started_them(planner, tmp_path):
     asked = json.dumps(blocked_request(recipe))
     root = Path(__file__).resolve().parents[2]
     with subprocess.Popen([sys.executable, "-c", BLOCKED, asked, str(tmp_path)], cwd=root) as owner:
-        found = wait_until(lambda: [one for one in processes_below(owner.pid) if one.ppid() != owner.pid])
-        found += processes_below(owner.pid)
-        owner.kill()
-    wait_until(lambda: not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in found))
+        try:
+            wait_until(lambda: any(process.ppid() != owner.pid for process in processes_below(owner.pid)), "the item")
+            processes = processes_below(owner.pid)
+        finally:
+            owner.kill()
+    assert len(processes) == 2, "the server and the item"
+    wait_for_end(processes)

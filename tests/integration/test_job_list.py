@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import event, insert, update
@@ -17,14 +18,14 @@ from db.queue.figures import count_scores
 from lumos_queue.cli.job_list import print_jobs
 from lumos_queue.errors import SpecError
 from lumos_queue.reports.job_list import list_jobs
-from lumos_queue.reports.json_values import as_json
+from lumos_queue.reports.listed_job import ListedJob
 from lumos_queue.reports.scores import job_scores
 from tests.claims import claim, finish, holder, new_job
 
 LEASE = Lease(15.0)
 
 
-def listed(database, limit: int = 20, where: str = "", before: str = "") -> tuple[list[dict], bool]:
+def listed(database, limit: int = 20, where: str = "", before: str = "") -> tuple[list[ListedJob], bool]:
     with database.engine.connect() as connection:
         return list_jobs(connection, parse_job_where(where), limit, LEASE, before)
 
@@ -48,8 +49,8 @@ def test_a_job_is_listed_with_its_progress_and_the_score_it_can_still_reach(data
     items = claim(database, who, 2)
     commit(database, who, Batch({item.id: item.claim for item in items}, finished=[finish(items[0])]))
     (one,), more = listed(database)
-    assert (one["job"], one["done"], one["items"], one["real_state"], more) == (job, 1, 4, "running", False)
-    assert one["score"]["bounds"] == [0.25, 1.0] and one["score"]["judged"] == 1
+    assert (one.job, one.done, one.items, one.real_state, more) == (job, 1, 4, "running", False)
+    assert one.score.bounds == (0.25, 1.0) and one.score.judged == 1
 
 
 @pytest.mark.parametrize("graded", [False, True])
@@ -59,13 +60,13 @@ def test_its_score_and_interval_are_those_of_the_report(database, graded):
         job = new_job(database, tasks=20 + missing, digest=f"{missing:064x}")
         scores = [(random.random() if graded else float(random.random() < 0.7), 1 + graded * n % 3) for n in range(20)]
         add_scores(database, job, scores)
-        found = next(one for one in listed(database)[0] if one["job"] == job)["score"]
+        found = next(one for one in listed(database)[0] if one.job == job).score
         with database.engine.connect() as connection:
             assert len(count_scores(connection, job)["accuracy"]) > 1
-            told = as_json(job_scores(connection, get_job(connection, job), ["accuracy"]))
-        assert found["value"] == pytest.approx(told["value"], abs=2e-6)
-        assert found["ci95"] == pytest.approx(told["ci95"], abs=2e-6)
-        assert found.get("bounds") == pytest.approx(told.get("bounds"), abs=2e-6)
+            told = job_scores(connection, get_job(connection, job), ["accuracy"])
+        assert found.value == pytest.approx(told.value, abs=2e-6)
+        assert found.ci95 == pytest.approx(told.ci95, abs=2e-6)
+        assert found.bounds == (pytest.approx(told.bounds, abs=2e-6) if told.bounds else None)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +78,7 @@ def test_scores_that_depend_on_each_other_have_no_interval_here(database, change
     add_scores(database, job, [(1.0, 1), (0.0, 1)])
     change(database, job, **changes)
     (one,), _ = listed(database)
-    assert (one["score"]["value"], one["score"]["ci95"]) == (0.5, None)
+    assert (one.score.value, one.score.ci95) == (0.5, None)
 
 
 @pytest.mark.parametrize(("chosen", "by_outcome"), [("score=0", True), ("split=test", False), ("", False)])
@@ -86,12 +87,12 @@ def test_a_score_on_tasks_chosen_by_outcome_is_marked(database, chosen, by_outco
     add_scores(database, job, [(1.0, 1), (0.0, 1)])
     change(database, job, chosen=chosen)
     jobs, _ = listed(database)
-    assert jobs[0]["by_outcome"] is by_outcome
+    assert jobs[0].by_outcome is by_outcome
     print_jobs(jobs, False)
     said = capsys.readouterr().out
     assert ("50.0 of chosen" in said, "50.0 [" in said) == (by_outcome, not by_outcome)
-    jobs[0]["score"] |= {"value": -2.5, "ci95": None}  # a reward is no share
-    print_jobs(jobs, False)
+    reward = replace(jobs[0], score=replace(jobs[0].score, value=-2.5, ci95=None))  # it is no share
+    print_jobs([reward], False)
     assert "mean -2.5" in capsys.readouterr().out
 
 
@@ -99,14 +100,15 @@ def test_a_score_that_the_sums_do_not_tell_is_left_out(database):
     job = new_job(database, tasks=2)
     add_scores(database, job, [(1.0, 1), (0.0, 1)])
     change(database, job, spec={"infer": {"draw": 2}})
-    assert listed(database)[0][0]["score"] is None
+    assert listed(database)[0][0].score is None
     other = new_job(database, tasks=1, digest="cd" * 32, main_metric="reward")
     add_scores(database, other, [(-2.5, 1)], "reward")
-    assert listed(database)[0][0]["score"] | {"value": -2.5, "ci95": None} == listed(database)[0][0]["score"]
+    score = listed(database)[0][0].score
+    assert (score.value, score.ci95) == (-2.5, None)
     nan = new_job(database, tasks=1, digest="ef" * 32)
     if not database.is_sqlite:  # which stores none
         add_scores(database, nan, [(float("nan"), 1)])
-    assert listed(database)[0][0]["score"] is None
+    assert listed(database)[0][0].score is None
 
 
 def test_an_infra_error_makes_a_job_incomplete(database):
@@ -117,7 +119,7 @@ def test_an_infra_error_makes_a_job_incomplete(database):
             connection.execute(insert(ItemSum).values(**key, items=items))
     change(database, job, state="done")
     (one,), _ = listed(database)
-    assert (one["done"], one["real_state"], one["reason"]) == (3, "incomplete", "1 without a result")
+    assert (one.done, one.real_state, one.reason) == (3, "incomplete", "1 without a result")
 
 
 def test_pages_go_backwards_without_a_gap_also_among_jobs_of_one_instant(database):
@@ -127,10 +129,10 @@ def test_pages_go_backwards_without_a_gap_also_among_jobs_of_one_instant(databas
     seen, before = [], ""
     while True:
         page, more = listed(database, 3, before=before)
-        seen += [one["job"] for one in page]
+        seen += [one.job for one in page]
         if not more:
             break
-        before = page[-1]["job"]
+        before = page[-1].job
     assert seen == sorted(jobs, reverse=True)
     with pytest.raises(SpecError, match="--before takes the whole id"):
         listed(database, before="nope")
@@ -143,17 +145,17 @@ def test_filters_of_model_and_state_look_through_all_jobs(database, monkeypatch)
         roles = {"planner": f"openai://h:1?model=org/Model-{number % 2}", "qa": "tgi://model-9:1"}
         change(database, job, created_at=float(number), spec={"infer": {"agent": {"roles": roles}}})
     change(database, jobs[0], state="paused")
-    assert [one["job"] for one in listed(database, where="model~model-1")[0]] == [jobs[3], jobs[1]]
+    assert [one.job for one in listed(database, where="model~model-1")[0]] == [jobs[3], jobs[1]]
     assert len(listed(database, where="model=tgi://model-9:1")[0]) == 5, "of any role"
-    assert [one["job"] for one in listed(database, where="model!=Model-1")[0]] == jobs[::-2]
+    assert [one.job for one in listed(database, where="model!=Model-1")[0]] == jobs[::-2]
     assert listed(database, 1, where="model~MODEL-0")[1], "there are older ones"
-    assert [one["job"] for one in listed(database, where="state=paused")[0]] == [jobs[0]]
-    assert [one["job"] for one in listed(database, where="state!=paused model~model-0")[0]] == [jobs[4], jobs[2]]
-    assert [one["job"] for one in listed(database, where="since=1970-01-01T00:00:01 until=1970-01-01T00:00:03")[0]] == [
+    assert [one.job for one in listed(database, where="state=paused")[0]] == [jobs[0]]
+    assert [one.job for one in listed(database, where="state!=paused model~model-0")[0]] == [jobs[4], jobs[2]]
+    assert [one.job for one in listed(database, where="since=1970-01-01T00:00:01 until=1970-01-01T00:00:03")[0]] == [
         jobs[2],
         jobs[1],
     ]
-    assert listed(database)[0][0]["models"] == {"planner": "Model-0"}
+    assert listed(database)[0][0].models == {"planner": "Model-0"}
 
 
 def test_a_page_costs_as_many_queries_as_one_job(database):

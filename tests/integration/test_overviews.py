@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from sqlalchemy import Engine, event
 
 from db.engine.connection import open_database
 from db.engine.migrate import upgrade
@@ -36,6 +37,21 @@ def test_the_score_is_the_first_row_and_the_overview_of_a_job_is_short(lumos, st
     positions = positions_of(result.out, "items with a result", "\nanswered ", "model calls", "\nmodel  ", "\ncode")
     assert positions == sorted(positions) and result.lines[-1].startswith("code")
     assert f"lumos report {job} --all" in result.err
+
+
+def test_a_report_reads_the_models_that_servers_reported_once(lumos, stored):
+    jobs = [create_scored_job(stored, [[1], [0]], digest=f"{seed:064x}", seed=seed) for seed in range(2)]
+    statements: list[str] = []
+
+    def add_statement(*arguments: object) -> None:
+        statements.append(str(arguments[2]))
+
+    event.listen(Engine, "before_cursor_execute", add_statement)
+    try:
+        assert lumos("report", *jobs, "--json").code == 0
+    finally:
+        event.remove(Engine, "before_cursor_execute", add_statement)
+    assert len([statement for statement in statements if "FROM job_endpoint" in statement]) == 1
 
 
 def test_jobs_of_one_benchmark_are_beside_each_other_and_others_are_apart(lumos, stored):

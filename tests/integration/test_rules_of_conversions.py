@@ -115,10 +115,10 @@ def test_recheck_lists_what_the_present_rules_reject_or_write_differently(rows, 
     before = read_stored_rows(database, job), load_judgements(database, job)
     with database.engine.connect() as connection:
         report = recheck_conversion(database, get_job(connection, job))
-    assert (report["rules"], report["present_rules"], report["accepted"], report["same"]) == (1, 2, 3, 1)
-    (rejection,), (change,) = report["rejected"], report["changed"]
-    assert rejection["row"] == "doubtful" and rejection["reason"].startswith("unsure: number: 3 is neither")
-    assert change["row"] == "other link" and "'R2 = Calculator(20 / R1)' would be 'R2 = Calcul" in change["reason"]
+    assert (report.rules, report.present_rules, report.accepted, report.same) == (1, 2, 3, 1)
+    (rejection,), (change,) = report.rejected, report.changed
+    assert rejection.row == "doubtful" and rejection.reason.startswith("unsure: number: 3 is neither")
+    assert change.row == "other link" and "'R2 = Calculator(20 / R1)' would be 'R2 = Calcul" in change.reason
     assert (read_stored_rows(database, job), load_judgements(database, job)) == before
     database.close()
 
@@ -127,7 +127,7 @@ def test_recheck_of_a_conversion_by_the_present_rules_finds_nothing(rows, tmp_pa
     database, job = run_embedded(tmp_path, make_conversion(2), rows)
     with database.engine.connect() as connection:
         report = recheck_conversion(database, get_job(connection, job))
-    assert (report["accepted"], report["same"], report["rejected"], report["changed"], report["reworded"]) == (
+    assert (report.accepted, report.same, report.rejected, report.changed, report.reworded) == (
         2,
         2,
         [],
@@ -144,9 +144,9 @@ def test_recheck_tells_other_words_from_other_actions(tmp_path):
     database, job = run_embedded(tmp_path, make_conversion(1), Rows(GSM8K(), "train", "invented", (task,), ()))
     with database.engine.connect() as connection:
         report = recheck_conversion(database, get_job(connection, job))
-    (change,) = report["reworded"]
-    assert (report["same"], report["rejected"], report["changed"]) == (0, [], [])
-    assert "'On Monday Una gets how many pens?' by adding 8 and 3" in change["reason"]
+    (change,) = report.reworded
+    assert (report.same, report.rejected, report.changed) == (0, [], [])
+    assert "'On Monday Una gets how many pens?' by adding 8 and 3" in change.reason
     database.close()
 
 

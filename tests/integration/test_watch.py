@@ -72,13 +72,13 @@ def test_a_screen_says_how_far_a_job_is_with_bounds_calls_and_errors(database):
     job, who = half_done(database)
     beat(database, who.session, [], {URL: Traffic(5, 7, 8.0, 5, 130.0, 24)})
     shown = "\n".join(render(watched_once(database, job), 100, 40))
-    assert f"{job}  running  evaluate wordmath iterative" in shown and "4/8  50 %" in shown
+    assert f"{job}  running  evaluate wordmath iterative" in shown and "4/8  50.0 %" in shown
     # Two of four are right; of all eight two are, or six.
     assert "score so far  2/4 = 50.0 %  [15.0, 85.0]  whole job 25.0 to 75.0 %" in shown
     assert "action_error 1  answered 3" in shown and "1 worker alive, 1 at work" in shown
-    cells = f"{5:>15}  {8:>6}  {7:>7}    -  {24:>11}   130 s  {URL}"
+    cells = f"{5:>15}  {8:>6}  {7:>7}    –  {24:>11}   2 min  {URL}"
     assert cells in shown, "in flight, window, waiting, no cap, replies a minute, age of the oldest"
-    assert "late: 5 in flight, about 52 answered in 130 s" in shown
+    assert "late: 5 in flight, about 52 answered in 2 min" in shown
     text = watched_once(database, job).jobs[0].errors[0].text
     assert len(text) < 300 and not {"\x1b", "\u202e"} & set(text)
     assert "1 × action_error: " in shown and "[red]boom[/red]" in shown

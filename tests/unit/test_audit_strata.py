@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 
-from db.review.audits import AuditSlot
+from db.review.audits import AuditSlot, StoredAudit
 from lumos_queue.builds.audited_strata import AuditedStrata
 from lumos_queue.builds.options import BuildOptions
 from lumos_queue.builds.summary import describe_audit, describe_rules
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.reports.audit import make_audit_report
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.review.argilla import write_record
 from lumos_queue.review.exported_slots import ExportedSlot, SlotLabel
 from lumos_queue.review.label_files import read_labels
@@ -21,10 +22,22 @@ from lumos_queue.scoring.annotation_strata import DEFAULT_KEYS, StratumKey, name
 from lumos_queue.scoring.sampling import allocate, stratum_of
 from lumos_queue.scoring.statistics import wilson
 
-AUDIT = SimpleNamespace(
-    name="first", query="", seed=0, population=60, kind="annotations", twice=0.0, strata="level,rule,note"
+AUDIT = StoredAudit(
+    name="first",
+    query="",
+    seed=0,
+    population=60,
+    created_at=0.0,
+    kind="annotations",
+    twice=0.0,
+    strata="level,rule,note",
 )
 SLOTS = [AuditSlot(1, 11, "job-0", "s", 1.0, {}), AuditSlot(2, 22, "job-7", "s", 1.0, {})]
+
+
+def report_of(*arguments) -> dict:
+    """Return a report as JSON."""
+    return as_json(make_audit_report(*arguments))
 
 
 def locate(episode: int, text: str) -> tuple[int, int]:
@@ -100,18 +113,18 @@ def test_each_stratum_has_its_precision_and_faults_are_counted_by_kind():
         slot("b", 10.0, {"ann": "wrong", "bob": "wrong"}, {"ann": "link", "bob": "number"}),
     ]
     samples += [slot("c", 0.0, {"ann": "unsure"})]
-    report = make_audit_report(AUDIT, samples)
+    report = report_of(AUDIT, samples)
     by_name = {row["stratum"]: row["precision"] for row in report["strata"]}
     assert by_name["a"] == {"share": 0.75, "ci95": pytest.approx(list(wilson(3, 4))), "judged": 4}
     assert by_name["b"] == {"share": 0.5, "ci95": pytest.approx(list(wilson(1, 2))), "judged": 2}
     assert by_name["c"] is None
     assert report["precision"]["share"] == pytest.approx(40 / 60)
     assert report["wrong_kinds"] == {"link": 2, "number": 1}
-    assert make_audit_report(AUDIT, samples, "bob")["wrong_kinds"] == {"number": 1}
-    assert make_audit_report(AUDIT, [slot("a", 10.0, wrong)])["wrong_kinds"] == {"": 1}
+    assert report_of(AUDIT, samples, "bob")["wrong_kinds"] == {"number": 1}
+    assert report_of(AUDIT, [slot("a", 10.0, wrong)])["wrong_kinds"] == {"": 1}
     assert report["by"] == ["level", "rule", "note"]
-    default = SimpleNamespace(**vars(AUDIT) | {"strata": ""})
-    assert make_audit_report(default, samples)["by"] == ["level", "subgoals"]
+    default = replace(AUDIT, strata="")
+    assert report_of(default, samples)["by"] == ["level", "subgoals"]
 
 
 def test_a_file_of_labels_names_steps_and_kinds(tmp_path):

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import json
-from types import SimpleNamespace
+from dataclasses import replace
 
 import pytest
 
-from db.review.audits import AuditSlot
+from db.review.audits import AuditSlot, StoredAudit
 from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.reports.audit import make_audit_report, opinion
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.review.label_files import read_labels
 from lumos_queue.scoring.sampling import allocate, sample_strata, stratum_of, stratum_of_run
 from lumos_queue.scoring.statistics import wilson
 
-AUDIT = SimpleNamespace(
-    name="first", query="level>=format", seed=0, population=100, kind="annotations", twice=0.0, strata=""
+AUDIT = StoredAudit(
+    name="first",
+    query="level>=format",
+    seed=0,
+    population=100,
+    created_at=0.0,
+    kind="annotations",
+    twice=0.0,
+    strata="",
 )
+
+
+def report_of(*arguments) -> dict:
+    """Return a report as JSON."""
+    return as_json(make_audit_report(*arguments))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +114,7 @@ def test_a_proportional_audit_reports_the_plain_share_and_counts_the_rest():
     """Of 10 places 6 are right, 1 wrong, 1 unsure, 1 disputed and 1 unlabelled."""
     right, wrong = {"ann": "right"}, {"ann": "wrong"}
     labels = [right] * 6 + [wrong, {"ann": "unsure"}, {"ann": "right", "bob": "wrong"}, {}]
-    report = make_audit_report(AUDIT, sampled(*labels, weight=10.0))
+    report = report_of(AUDIT, sampled(*labels, weight=10.0))
     assert [report[name] for name in ("right", "wrong", "unsure", "disputed", "unlabelled")] == [6, 1, 1, 1, 1]
     assert report["precision"] == {
         "share": pytest.approx(6 / 7),
@@ -129,20 +142,20 @@ def test_strata_count_by_what_they_stand_for():
     """90 of the population are right in 3 of 4 places, 10 in 0 of 2: 0.9 * 0.75 + 0.1 * 0 = 0.675."""
     large = sampled(*[{"ann": "right"}] * 3, {"ann": "wrong"}, stratum="large", weight=22.5)
     small = sampled({"ann": "wrong"}, {"ann": "wrong"}, stratum="small", weight=5.0)
-    report = make_audit_report(AUDIT, large + small)
+    report = report_of(AUDIT, large + small)
     assert report["precision"]["share"] == pytest.approx(0.675)
     low, high = report["precision"]["ci95"]
     assert 0 < low < 0.675 < high < 1
 
 
 def test_a_stratum_without_a_judgement_is_left_out_and_said():
-    report = make_audit_report(
+    report = report_of(
         AUDIT,
         sampled({"ann": "right"}, stratum="large", weight=75.0) + sampled({}, stratum="small", weight=25.0),
     )
     assert (report["precision"]["share"], report["covered"]) == (1, 0.75)
-    assert make_audit_report(AUDIT, sampled({}, {}))["precision"] is None
-    gone = make_audit_report(AUDIT, [])
+    assert report_of(AUDIT, sampled({}, {}))["precision"] is None
+    gone = report_of(AUDIT, [])
     assert (gone["removed"], gone["gone"]) == (100, 1)
 
 
@@ -152,14 +165,14 @@ def test_a_stratum_without_a_judgement_is_left_out_and_said():
 )
 def test_places_that_are_gone_are_counted_as_far_as_one_can_tell(places, gone):
     samples = [AuditSlot(place, place, "", "s", 25.0, {}) for place in places]
-    report = make_audit_report(AUDIT, samples)
+    report = report_of(AUDIT, samples)
     assert (report["gone"], report["removed"]) == (gone, 100 - 25 * len(places))
 
 
 def test_one_labeller_can_be_reported_alone():
     samples = sampled({"ann": "right", "bob": "wrong"}, {"bob": "right"})
-    assert make_audit_report(AUDIT, samples)["disputed"] == 1
-    alone = make_audit_report(AUDIT, samples, "bob")
+    assert report_of(AUDIT, samples)["disputed"] == 1
+    alone = report_of(AUDIT, samples, "bob")
     assert (alone["right"], alone["wrong"], alone["disputed"]) == (1, 1, 0)
 
 
@@ -167,7 +180,7 @@ def test_agreement_is_over_the_items_that_both_labelled():
     """Both labelled 4 items and agree on 3; by chance 3/4 * 1/2 + 1/4 * 1/2 = 1/2, so kappa is 1/4 / 1/2."""
     pairs = [("right", "right"), ("right", "right"), ("right", "wrong"), ("wrong", "wrong")]
     samples = sampled(*({"ann": a, "bob": b} for a, b in pairs), {"ann": "right"}, {"bob": "unsure"}, {"eve": "right"})
-    first, second, third = make_audit_report(AUDIT, samples)["agreement"]
+    first, second, third = report_of(AUDIT, samples)["agreement"]
     interval = first.pop("kappa_ci95")
     assert first == {
         "labellers": ["ann", "bob"],
@@ -181,7 +194,7 @@ def test_agreement_is_over_the_items_that_both_labelled():
     assert second["labellers"] == ["ann", "eve"]
     assert (second["kappa"], second["undefined"]) == (None, "no item was labelled by both")
     assert third["items"] == 0
-    same = make_audit_report(AUDIT, sampled(*[{"ann": "right", "bob": "right"}] * 3))["agreement"][0]
+    same = report_of(AUDIT, sampled(*[{"ann": "right", "bob": "right"}] * 3))["agreement"][0]
     assert (same["share"], same["kappa"]) == (1, None)
     assert "both said 'right' of every item" in same["undefined"]
 
@@ -295,21 +308,21 @@ def test_strata_of_runs(score, subgoals, name):
 
 def test_an_audit_of_runs_reports_how_far_the_metric_agrees_with_people():
     """In the large stratum it agrees on 3 of 4, in the small one on 0 of 1: 0.9 * 0.75 = 0.675. It says right of 3."""
-    runs = SimpleNamespace(name="first", query="", seed=0, population=100, kind="runs", twice=0.0, strata="")
+    runs = replace(AUDIT, query="", kind="runs")
 
     def run(label: str, score: float | None, stratum: str = "large", weight: float = 18.0) -> AuditSlot:
         return AuditSlot(0, 0, "", stratum, weight, {"ann": label} if label else {}, score)
 
     samples = [run("right", 1.0), run("right", 1.0), run("wrong", 0.0), run("right", 0.5), run("unsure", 1.0)]
     samples += [run("wrong", 1.0, "small", 5.0), run("right", None, "small", 5.0)]
-    report = make_audit_report(runs, samples)
+    report = report_of(runs, samples)
     assert "precision" not in report
     assert report["share_right"]["share"] == pytest.approx(0.9 * 0.75 + 0.1 * 0.5)
     metric = report["metric"]
     assert (metric["items"], metric["agreed"], metric["share"]) == (5, 3, pytest.approx(0.675))
     assert (metric["right_for_people_only"], metric["right_for_metric_only"]) == (1, 1)
     assert metric["kappa"] == pytest.approx((3 / 5 - 13 / 25) / (1 - 13 / 25))
-    assert make_audit_report(runs, [run("", 1.0), run("right", None)])["metric"] is None
+    assert report_of(runs, [run("", 1.0), run("right", None)])["metric"] is None
 
 
 def test_a_list_in_one_file_is_of_another_program_and_lines_are_as_before(tmp_path):

@@ -13,6 +13,7 @@ from lumos_queue.cli.output import escape
 from lumos_queue.cli.trajectory import with_markup
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import Task
+from lumos_queue.reports.episode_values import Step
 from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.lanes import plan_rows
 from lumos_queue.reports.scores import scores
@@ -221,11 +222,11 @@ def test_wrong_episodes_can_be_found_and_shown(lumos, agent):
 
 
 def test_one_pass_puts_each_action_beside_a_subgoal_and_iterative_beside_its_own():
-    def steps(*parts: str) -> list[dict]:
-        named = ("who", "what", "result")
-        return [{"at": str(at)} | dict(zip(named, one.split("|"), strict=True)) for at, one in enumerate(parts)]
+    def steps(*parts: str) -> list[Step]:
+        texts = [part.split("|") for part in parts]
+        return [Step(at=str(at), who=who, what=what, result=result) for at, (who, what, result) in enumerate(texts)]
 
-    def lanes(parts: list[dict]) -> list[list[str]]:
+    def lanes(parts: list[Step]) -> list[list[str]]:
         return [with_markup(row) for _, row in plan_rows(parts)]
 
     one_pass = steps("planner|P|", "subgoal|S1|", "subgoal|S2|", "grounder|G|", "tool|A1|1", "tool|A2|2", "tool|A3|3")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from rich.cells import cell_len
 
 from lumos_queue.cli.job_list import print_jobs
 from lumos_queue.cli.text_columns import fit_columns, pad, plain_column, truncate
+from lumos_queue.reports.listed_job import ListedJob, ScoreSoFar
 
 HOSTILE = (
     "",
@@ -26,28 +29,28 @@ HOSTILE = (
 )
 
 
-def job(number: int = 0, **changes) -> dict:
-    made = {
-        "job": f"k3f9a2c{number % 10}",
-        "name": "",
-        "kind": "evaluate",
-        "benchmark": "gsm8k",
-        "recipe": "",
-        "formulation": "iterative",
-        "models": {"planner": "small", "grounder": "small"},
-        "real_state": "done",
-        "reason": "",
-        "done": 300,
-        "items": 300,
-        "age": 75.0,
-        "tags": {},
-        "by_outcome": False,
-        "score": {"metric": "accuracy", "value": 0.412, "ci95": [0.358, 0.468]},
-    }
-    return made | changes
+def score(value: float, ci95=None, bounds=None) -> ScoreSoFar:
+    return ScoreSoFar("accuracy", 300, 300, value, ci95, bounds)
 
 
-def lines_of(capsys, monkeypatch, width: int, jobs: list[dict]) -> list[str]:
+def job(number: int = 0, **changes) -> ListedJob:
+    usual = ListedJob(
+        job=f"k3f9a2c{number % 10}",
+        kind="evaluate",
+        benchmark="gsm8k",
+        formulation="iterative",
+        models={"planner": "small", "grounder": "small"},
+        real_state="done",
+        reason="",
+        done=300,
+        items=300,
+        age=75.0,
+        score=score(0.412, (0.358, 0.468)),
+    )
+    return replace(usual, **changes)
+
+
+def lines_of(capsys, monkeypatch, width: int, jobs: list[ListedJob]) -> list[str]:
     monkeypatch.setenv("COLUMNS", str(width))
     print_jobs(jobs, False)
     return capsys.readouterr().out.splitlines()
@@ -59,9 +62,9 @@ VARIED = [
     job(kind="train", recipe="sft", benchmark="", score=None, models={}, real_state="running", done=3, items=125_000),
     job(score=None, real_state="waiting", reason="tgi://gpu-1:8080 does\nnot answer \x1b[2J" * 9),
     job(score=None, real_state="nobody works on it", done=0),
-    job(score={"value": 0.1, "ci95": [0, 1], "bounds": [0.1, 0.967]}, real_state="nobody works on it", done=40),
-    job(score={"value": 0.5, "ci95": None}),
-    job(score={"value": -12.5, "ci95": None}),
+    job(score=score(0.1, (0, 1), (0.1, 0.967)), real_state="nobody works on it", done=40),
+    job(score=score(0.5)),
+    job(score=score(-12.5)),
     job(age=9e9, items=10**7),
 ]
 
@@ -84,7 +87,7 @@ def test_at_80_columns_a_usual_list_shows_all_that_matters(capsys, monkeypatch):
             models={"planner": "lumos-7b"},
             real_state="running",
             done=40,
-            score={"value": 0.1, "ci95": [0.07, 0.98], "bounds": [0.1, 0.967]},
+            score=score(0.1, (0.07, 0.98), (0.1, 0.967)),
         ),
         job(3, score=None, real_state="nobody works on it", done=0, age=3 * 86_400),
         job(4, score=None, real_state="waiting", reason="tgi://gpu-1:8080 does not answer", done=0),

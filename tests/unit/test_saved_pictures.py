@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from lumos_queue.cli import pictures
 from lumos_queue.errors import SpecError
 from lumos_queue.records import Action, Execution
-from lumos_queue.reports.pictures import list_pictures
+from lumos_queue.reports.pictures import Picture, list_pictures
 
 PICTURE, DIGEST = b"\x89PNG bytes", "ab" * 32
 
@@ -57,8 +58,8 @@ def test_a_link_is_not_followed_and_a_file_not_written_over(tmp_path, stored):
 def test_the_picture_of_a_question_comes_first_where_models_see_it(stored):
     one = trajectory()
     one.task.inputs["image"] = DIGEST
-    assert [it["of"] for it in list_pictures(None, one, False)] == ["image", "2-E1"]
-    assert [it["of"] for it in list_pictures(None, one, True)] == ["question", "image", "2-E1"]
+    assert [it.of for it in list_pictures(None, one, False)] == ["image", "2-E1"]
+    assert [it.of for it in list_pictures(None, one, True)] == ["question", "image", "2-E1"]
 
 
 def test_a_picture_that_is_not_stored_any_more_is_named_and_not_saved(tmp_path, monkeypatch):
@@ -117,10 +118,10 @@ def test_only_pictures_and_what_functions_made_are_listed(stored):
         ),
     )
     one.task.inputs["channels"].append({"name": "text", "kind": "text", "values": [DIGEST]})
-    assert [it["of"] for it in list_pictures(None, one, False)] == ["image", "2-E1-notes"]
-    audio = [{"of": "a", "sample": 0, "sha256": DIGEST, "media_type": "audio/wav", "bytes": 5}]
+    assert [it.of for it in list_pictures(None, one, False)] == ["image", "2-E1-notes"]
+    audio = [Picture("a", 0, DIGEST, "audio/wav", 5)]
     assert next(pictures.describe_pictures(audio)).startswith("files of a: ")
-    odd = [audio[0] | {"media_type": "application/x-sh"}]
+    odd = [replace(audio[0], media_type="application/x-sh")]
     assert [pictures._file_name(it) for it in (*audio, *odd)] == ["a-000.wav", "a-000.bin"]
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from lumos_queue.records import Action, Execution
+from lumos_queue.reports.episode_values import Step
+from lumos_queue.reports.pictures import Picture
 from lumos_queue.reports.plan_graph import read_graph
 from lumos_queue.reports.step_tree import MAX_DEPTH, TreeNode, read_tree
 
 
-def step(at: int, parent: int, who: str = "policy", result: str = "") -> dict:
-    return {"at": str(at), "parent": parent, "who": who, "what": f"Thought: {at}", "result": result}
+def step(at: int, parent: int, who: str = "policy", result: str = "") -> Step:
+    return Step(at=str(at), parent=parent, who=who, what=f"Thought: {at}", result=result)
 
 
 def tell(ways: list[list[TreeNode]]) -> list:
@@ -41,9 +44,9 @@ def test_every_step_is_in_the_tree_once_however_long_or_deep_it_is():
 
 
 def test_steps_that_lie_in_no_tree_and_parents_that_are_not_there():
-    assert read_tree([{"at": "0", "who": "planner", "what": "x", "result": ""}]) == []
+    assert read_tree([Step(at="0", who="planner", what="x")]) == []
     assert tell(read_tree([step(4, 3)])) == [["4"]]
-    within = step(1, 0) | {"within": "0"}
+    within = replace(step(1, 0), within="0")
     assert tell(read_tree([step(0, -1), within])) == [["0"]]
 
 
@@ -69,7 +72,7 @@ def graph(formulation: str = "model-synthesis", inputs=None, pictures=()) -> lis
 
 
 def test_a_plan_is_read_level_by_level_with_what_each_was_given():
-    shown = [{"of": "image", "sha256": "a"}, {"of": "3-E1", "sha256": "b"}]
+    shown = [Picture("image", 0, "a", "image/png", 9), Picture("3-E1", 0, "b", "image/png", 9)]
     levels = graph(pictures=shown)
     assert [[(node.name, node.expert, list(node.inputs), node.at) for node in level] for level in levels] == [
         [("image", "", [], ""), ("question", "", [], "")],
@@ -80,7 +83,7 @@ def test_a_plan_is_read_level_by_level_with_what_each_was_given():
         ],
         [("E3", "Visual Question Answering", ["E1", "E2"], "5")],
     ]
-    assert [one["sha256"] for one in (*levels[0][0].pictures, *levels[1][0].pictures)] == ["a", "b"]
+    assert [one.sha256 for one in (*levels[0][0].pictures, *levels[1][0].pictures)] == ["a", "b"]
     assert levels[0][1].text == "Who?\n1"
     assert (levels[2][0].ok, levels[2][0].text) == (False, "expert: no memory")
 

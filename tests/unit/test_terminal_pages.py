@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import Sequence
 from io import StringIO
@@ -139,6 +140,15 @@ def test_what_a_model_wrote_is_neither_markup_nor_a_command_of_the_terminal(widt
 def test_a_row_of_replaced_characters_is_as_wide_as_what_is_printed():
     screen = show([Table("", ["", "n"], [["\x1b\x1b\x1babc", "1"], ["x", "2"]])], 60)
     assert "\N{REPLACEMENT CHARACTER}" * 3 + "abc" in screen
+
+
+class ZMQInteractiveShell:
+    """A shell with the name by which rich recognises a notebook."""
+
+
+def test_blocks_are_returned_as_text_in_a_notebook_too(monkeypatch):
+    monkeypatch.setattr(builtins, "get_ipython", ZMQInteractiveShell, raising=False)
+    assert render_blocks([Text("8 pairs")]) == "8 pairs\n"
 
 
 @pytest.mark.parametrize("text", ["x" * 100_000, "\\" * 100_000, "[" * 100_000, "word " * 20_000])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from db.journal.step_records import RecordedStep
@@ -12,15 +14,16 @@ from lumos_queue.formulations.base import VERSION
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.notation import REPEATED
 from lumos_queue.records import Action, Completion, Execution, FinishReason
+from lumos_queue.reports.episode_values import Step
 from lumos_queue.reports.lanes import decision_rows, rows_of
 from lumos_queue.reports.step_tree import read_tree
 from lumos_queue.reports.tool_agents import HEADS, column_heads, decides_alone
 from lumos_queue.text_calls.decision_form import DecisionForm
 from tests.tool_scripts import call
-from tests.unit.test_trajectory_json import shown
+from tests.unit.test_trajectory_json import described, shown
 
 
-def decision_lanes(steps: list[dict]) -> list[list[str]]:
+def decision_lanes(steps: list[Step]) -> list[list[str]]:
     return [with_markup(row) for _, row in decision_rows(steps)]
 
 
@@ -107,8 +110,8 @@ def test_replies_are_shown_and_exported_as_the_version_of_their_job_reads_them(v
         said(0, '**Thought:** Once.\nAction: look\nAction Input: {"at": 1}', "policy", ROOT),
         done(1, Action((), "look", '{"at": 1}'), Execution("ok", "seen"), 0),
     ]
-    steps = shown(*stored, formulation="react")
-    rows = rows_of({"formulation": "react", "formulation_version": version, "steps": steps})
+    episode = replace(described(*stored, formulation="react"), formulation_version=version)
+    steps, rows = episode.steps, rows_of(episode)
     assert rows[0][0] == [(thought, "")]
     assert read_tree(steps, version)[0][0].text == thought
     assert [one.thought for one in decisions_of(DecisionForm.SEARCH, "policy", stored, version)] == [thought]

@@ -8,7 +8,9 @@ from db.journal.step_records import RecordedStep
 from lumos_queue.cli.trajectory import describe_candidates
 from lumos_queue.commands import ROOT, WITHIN, Call
 from lumos_queue.records import Action, Candidate, Completion, Execution, Subgoal
-from lumos_queue.reports.trajectory import trajectory_as_json
+from lumos_queue.reports.episode_values import EpisodeReport, Step
+from lumos_queue.reports.json_values import as_json
+from lumos_queue.reports.trajectory import describe_trajectory
 
 NONE = SimpleNamespace(
     episode=SimpleNamespace(
@@ -24,9 +26,13 @@ NONE = SimpleNamespace(
 )
 
 
-def shown(*steps: RecordedStep, formulation: str = "f") -> list[dict]:
+def shown(*steps: RecordedStep, formulation: str = "f") -> list[Step]:
+    return [*described(*steps, formulation=formulation).steps]
+
+
+def described(*steps: RecordedStep, formulation: str = "f") -> EpisodeReport:
     episode = SimpleNamespace(**vars(NONE.episode) | {"formulation": formulation})
-    return trajectory_as_json(SimpleNamespace(**vars(NONE) | {"episode": episode}, steps=steps))["steps"]
+    return describe_trajectory(SimpleNamespace(**vars(NONE) | {"episode": episode}, steps=steps))
 
 
 def test_parents_and_provenance_are_shown_where_there_are_any_and_nowhere_else():
@@ -37,14 +43,14 @@ def test_parents_and_provenance_are_shown_where_there_are_any_and_nowhere_else()
         RecordedStep(1, WITHIN, "c", Execution("ok", "seen", provenance="recorded"), Call("api", {})),
         RecordedStep(1, WITHIN + 1, "c", seen, Call("api", {})),
     )
-    assert [step.get("parent") for step in tree] == [ROOT, 0, None, None]
-    assert [step.get("provenance") for step in tree] == [None, None, "recorded", None]
+    assert [as_json(step).get("parent") for step in tree] == [ROOT, 0, None, None]
+    assert [as_json(step).get("provenance") for step in tree] == [None, None, "recorded", None]
     straight = shown(
         RecordedStep(0, 0, "c", Completion("r", "stop"), None, "planner", "p"),
         RecordedStep(1, 0, "c", None, Subgoal(1, "Subgoal 1: look.")),
         RecordedStep(2, 0, "c", seen, action),
     )
-    assert not any({"parent", "provenance"} & step.keys() for step in straight)
+    assert not any({"parent", "provenance"} & as_json(step).keys() for step in straight)
 
 
 def test_candidates_are_shown_where_there_are_any():
@@ -53,9 +59,9 @@ def test_candidates_are_shown_where_there_are_any():
         RecordedStep(0, 0, "c", Completion("plan 0,", "stop", candidates=best), None, "planner", "p"),
         RecordedStep(1, 0, "c", Completion("plan 0,", "stop"), None, "planner", "p"),
     )
-    assert held["candidates"] == [{"text": one.text, "logprob": one.logprob} for one in best]
-    assert "candidates" not in free
-    lines = describe_candidates(held["candidates"])
+    assert as_json(held)["candidates"] == [{"text": one.text, "logprob": one.logprob} for one in best]
+    assert "candidates" not in as_json(free)
+    lines = describe_candidates(held.candidates or ())
     assert lines[1] == "candidate 2, log-probability -1.0000: plan 1,"
     assert len(lines) == 6 and lines[-1] == "2 more candidates: see --json"
-    assert describe_candidates(held["candidates"][:1]) == ["candidate 1, log-probability -0.0000: plan 0,"]
+    assert describe_candidates((held.candidates or ())[:1]) == ["candidate 1, log-probability -0.0000: plan 0,"]

@@ -197,7 +197,7 @@ def test_a_class_of_failures_is_run_again_from_the_browser(up, submit, page):
         page.reload()
         page.get_by_text("Run these again").wait_for()
         press(page, "q")
-        page.get_by_text("2 items are owed again.").wait_for()
+        page.get_by_text("2 items will be retried.").wait_for()
         database = open_database(up.settings().database)
         wait_until(lambda: state(database, job) == "done", "the job is done again", 60)
         database.close()

@@ -76,7 +76,7 @@ def test_endpoints_of_open_jobs_are_shown_and_what_jobs_wait_for(explorer, datab
     ended = create_scored_job(database, [[1]], digest="cd" * 32, endpoint="tgi://ended:1")
     text = explorer.client().get("/endpoints").text
     assert URL in text and "tgi://ended:1" not in text and ended not in text
-    assert "does not answer" in text and "tried again in 2 h" in text and "<script>document" not in text
+    assert "does not answer" in text and "tried again in 2.8 h" in text and "<script>document" not in text
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)

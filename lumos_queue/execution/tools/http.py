@@ -24,6 +24,7 @@ from lumos_queue.errors import ActionError, InfrastructureError
 from lumos_queue.execution.tools.connections import CheckedBackend
 from lumos_queue.execution.tools.guard import Guard, Target
 from lumos_queue.execution.tools.rate_limit import HostRateLimiter
+from lumos_queue.util.wording import format_limit
 
 SECONDS = 30.0  #: for one request with all its redirects
 CONNECT_SECONDS = 10.0
@@ -123,7 +124,9 @@ class GuardedHttp:
             async with asyncio.timeout(max(seconds, 0.0)), self._send(target, fields, content) as response:
                 return await self._read(target, response, types)
         except TimeoutError:
-            raise InfrastructureError(f"{target.authority} did not answer within {self._seconds:g} s") from None
+            raise InfrastructureError(
+                f"{target.authority} did not answer within {format_limit(self._seconds)}"
+            ) from None
         except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             reason = str(error) or type(error).__name__
             raise InfrastructureError(f"{target.authority} cannot be asked: {reason}") from None

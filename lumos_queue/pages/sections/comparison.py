@@ -130,7 +130,7 @@ def _per_right(name: str, form: Callable[[float], str]) -> Callable[[ComparedJob
 
 #: The rows of the table about each job: the label, and the function that formats the cell.
 _OF_JOB: Sequence[tuple[str, Callable[[ComparedJob], str]]] = (
-    ("score", lambda job: format_whole_metric(job.score)),
+    ("score [95 %]", lambda job: format_whole_metric(job.score)),
     ("right of judged", _count_right),
     ("items judged", _count_judged),
     ("ended infra_error", lambda job: f"{job.infra_error:,}" if job.infra_error else ""),

@@ -42,12 +42,12 @@ def tabulate_endings(jobs: Sequence[JobMaterial]) -> Iterator[Table]:
 
 
 def _explain_limit(job: JobMaterial) -> str:
-    """Return how an episode counts that reached its limit of subgoals; '' for a job without scores."""
+    """Return how an episode counts that reached its limit; '' for a job without scores."""
     match job.report.scoring.at_limit if job.report.scoring else "":
         case AtLimit.CONCLUDE:
-            return "An episode that reached the limit of subgoals is judged by its last result."
+            return "An episode that reached its limit is judged by its last result."
         case AtLimit.WRONG:
-            return "An episode that reached the limit of subgoals counts as wrong."
+            return "An episode that reached its limit counts as wrong."
         case _:
             return ""
 

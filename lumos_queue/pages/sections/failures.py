@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from db.engine.connection import Connection
 from db.journal.artifacts import load_artifact
@@ -17,8 +16,9 @@ from lumos_queue.pages.choice import Choice, choose, describe_choice
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.trajectories import ShownEpisode, ShownPicture, show_episode
+from lumos_queue.reports.episode_values import EpisodeReport
 from lumos_queue.reports.pictures import list_pictures
-from lumos_queue.reports.trajectory import trajectory_as_json
+from lumos_queue.reports.trajectory import describe_trajectory
 from lumos_queue.util.wording import plural
 
 IMAGES = ("image/png", "image/jpeg", "image/webp", "image/gif")  #: media types of pictures on a page
@@ -27,9 +27,9 @@ MAX_PICTURE = 60_000  #: bytes of a picture
 
 @dataclass(frozen=True, slots=True)
 class ReadEpisode:
-    """A stored episode as it was read for a page: its trajectory and its pictures."""
+    """A stored episode as it was read for a page: its steps and its pictures."""
 
-    found: Mapping[str, Any]  #: reports.trajectory.trajectory_as_json
+    report: EpisodeReport
     pictures: Sequence[tuple[str, str, bytes]]  #: (label, media type, bytes; b'' if only the label is displayed)
 
 
@@ -71,11 +71,11 @@ def read_episode(connection: Connection, trajectory: Trajectory) -> ReadEpisode:
     """Read an episode with its pictures that are small enough for a page."""
     pictures = []
     for picture in list_pictures(connection, trajectory, shown_to_models=True):
-        label = f"{picture['of']}: {picture['media_type'] or 'file'} {picture['sha256'][:12]}…"
-        small = picture["media_type"] in IMAGES and (picture["bytes"] or MAX_PICTURE + 1) <= MAX_PICTURE
-        artifact = load_artifact(connection, picture["sha256"]) if small else None
-        pictures.append((label, picture["media_type"], artifact[0] if artifact else b""))
-    return ReadEpisode(trajectory_as_json(trajectory), pictures)
+        label = f"{picture.of}: {picture.media_type or 'file'} {picture.sha256[:12]}…"
+        small = picture.media_type in IMAGES and (picture.bytes or MAX_PICTURE + 1) <= MAX_PICTURE
+        artifact = load_artifact(connection, picture.sha256) if small else None
+        pictures.append((label, picture.media_type, artifact[0] if artifact else b""))
+    return ReadEpisode(describe_trajectory(trajectory), pictures)
 
 
 def failures(material: Material, stored_failures: Sequence[ReadFailure], limits: PageLimits) -> Iterator[Block]:
@@ -86,7 +86,7 @@ def failures(material: Material, stored_failures: Sequence[ReadFailure], limits:
     for failure in stored_failures:
         pictures, room = show_pictures(failure.episode, room)
         episodes.append(
-            show_episode(failure.episode.found, _title(failure.choice), limits, pictures, _show_other(failure, limits))
+            show_episode(failure.episode.report, _title(failure.choice), limits, pictures, _show_other(failure, limits))
         )
     yield Text(f"{plural(len(episodes), 'failure')}. {describe_choice(several)}")
     yield Episodes(episodes)
@@ -102,7 +102,7 @@ def _show_other(failure: ReadFailure, limits: PageLimits) -> ShownEpisode | None
     if failure.other is None or not limits.shows_counterparts:
         return None
     pictures, _ = show_pictures(failure.other, 0)
-    return show_episode(failure.other.found, "the same task, right", limits, pictures)
+    return show_episode(failure.other.report, "the same task, right", limits, pictures)
 
 
 def show_pictures(episode: ReadEpisode, room: int) -> tuple[list[ShownPicture], int]:

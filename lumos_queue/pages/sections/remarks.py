@@ -8,6 +8,7 @@ from db.queue.wait_reasons import PAUSED_BY_PERSON
 from lumos_queue.pages.blocks import Text
 from lumos_queue.pages.material import JobMaterial
 from lumos_queue.reports.completeness import remark
+from lumos_queue.reports.real_state import RealState
 from lumos_queue.reports.task_choice import remark_on_choice
 from lumos_queue.util.wording import plural
 
@@ -24,8 +25,9 @@ def remarks_on(job: JobMaterial) -> Iterator[Text]:
     if text := remark(report.result):
         yield Text(f"{job.id} is {text}", warns=True)
     elif report.finished < report.n:
-        text = f"{report.finished:,} of {report.n:,} items have a result"
-        yield Text(f"{job.id} is {job.state}: {text}. Scores show what they can still become.", warns=True)
+        text = f"{report.finished:,} of {report.n:,} items have a result, and scores show what they can become"
+        hint = f". Continue with: lumos resume {job.id}" if job.state == RealState.NOBODY else ""
+        yield Text(f"{job.id}: {job.state}; {text}{hint}", warns=True)
     if report.waiting == PAUSED_BY_PERSON:
         yield Text(f"{job.id} is paused by a person. Continue with: lumos resume {job.id}", warns=True)
     elif report.waiting and not report.completeness.reason:

@@ -12,7 +12,7 @@ from db.queries.episode_names import trajectory_of
 from db.queries.labels import KINDS, VALUES
 from db.queries.step_names import name_steps
 from db.review.audit_progress import count_left, count_own
-from db.review.audits import get_audit
+from db.review.audits import StoredAudit, get_audit
 from db.review.reservations import ReservedSlot, Turn, reserve_next, skip_place, store_label, take_back_label
 from lumos_queue.errors import SpecError
 from lumos_queue.notation import strip_label, write_action
@@ -84,7 +84,7 @@ def undo(visit: Annotating, name: str) -> Response:
     return _answer(visit, audit, turn, f"Place {turn.number}: the label '{turn.value}' is taken back")
 
 
-def find_audit(connection: Connection, name: str) -> Any:
+def find_audit(connection: Connection, name: str) -> StoredAudit:
     """Return the audit with this name. Raises NotFound."""
     try:
         return get_audit(connection, storable(name)[0])
@@ -92,12 +92,12 @@ def find_audit(connection: Connection, name: str) -> Any:
         raise NotFound(str(error)) from None
 
 
-def _find(visit: RequestContext, name: str) -> Any:
+def _find(visit: RequestContext, name: str) -> StoredAudit:
     with visit.site.reading() as connection:
         return find_audit(connection, name)
 
 
-def _answer(visit: RequestContext, audit: Any, turn: Turn, message: str, suggests: bool = False) -> Response:
+def _answer(visit: RequestContext, audit: StoredAudit, turn: Turn, message: str, suggests: bool = False) -> Response:
     """The outcome of a form and the next place: as a part for an open page, otherwise as the whole page."""
     if turn.problem:
         message = turn.problem
@@ -112,7 +112,7 @@ def _answer(visit: RequestContext, audit: Any, turn: Turn, message: str, suggest
     return RedirectResponse(address_of_audit(audit.name), 303)
 
 
-def _values(visit: RequestContext, audit: Any, turn: Turn) -> dict[str, Any]:
+def _values(visit: RequestContext, audit: StoredAudit, turn: Turn) -> dict[str, Any]:
     """The values for the templates of a place."""
     names_faults = audit.kind == AuditKind.ANNOTATIONS
     with visit.site.reading() as connection:
@@ -142,4 +142,4 @@ def _show(connection: Connection, reservation: ReservedSlot) -> ShownEpisode:
     """The episode without scores, checks and the labels of other people."""
     episode = read_episode(connection, trajectory_of(connection, reservation.episode))
     pictures, _ = show_pictures(episode, LIMITS.pictures)
-    return show_episode(without_suggestions(episode.found), "", LIMITS, pictures)
+    return show_episode(without_suggestions(episode.report), "", LIMITS, pictures)

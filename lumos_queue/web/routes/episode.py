@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Query
@@ -23,8 +23,9 @@ from db.queue.web_actions import PersonAction
 from db.review.label_removal import take_back_label
 from db.review.labels import NewLabel, add_labels
 from lumos_queue.errors import SpecError
+from lumos_queue.reports.episode_values import EpisodeReport
 from lumos_queue.reports.step_pairs import pair_episodes, pair_steps
-from lumos_queue.reports.trajectory import trajectory_as_json
+from lumos_queue.reports.trajectory import describe_trajectory, read_stored_scores
 from lumos_queue.submission.filters import read_where
 from lumos_queue.util.sanitize import storable
 from lumos_queue.web.rendering import render
@@ -74,10 +75,10 @@ async def next_episode(visit: Reading, name: str, where: str = "", back: bool = 
 def step_text(visit: Reading, name: str, at: str, part: str) -> Response:
     """One whole text of a step, as stored: prompt, reply, reasoning, message, text, result or note."""
     with reading(visit.site.database) as connection:
-        episode = trajectory_as_json(find_trajectory(connection, name))
-    step = next((step for step in episode["steps"] if step["at"] == at), None)
+        episode = describe_trajectory(find_trajectory(connection, name))
+    step = next((step for step in episode.steps if step.at == at), None)
     if step is None:
-        raise NotFound(f"Episode {episode['episode']} has no step {at[:40]}: it has {len(episode['steps']):,} steps.")
+        raise NotFound(f"Episode {episode.episode} has no step {at[:40]}: it has {len(episode.steps):,} steps.")
     texts = parts_of(step)
     if part not in texts:
         raise NotFound(f"Step {at} has no text '{part[:40]}': it has {', '.join(texts) or 'none'}.")
@@ -92,7 +93,7 @@ def difference(
     with reading(visit.site.database) as connection:
         trajectory = find_trajectory(connection, name)
         if attempt:
-            pair = pair_steps(_as_attempt(connection, trajectory, attempt), trajectory_as_json(trajectory))
+            pair = pair_steps(_as_attempt(connection, trajectory, attempt), describe_trajectory(trajectory))
             heads = f"attempt {attempt}, given up", f"attempt {trajectory.episode.attempt}, accepted"
         else:
             other_trajectory = find_trajectory(connection, other)
@@ -176,18 +177,13 @@ def _own_label(connection: Connection, episode: int, person: str) -> str:
     return next((value for value in own_values if value in VALUES), "")
 
 
-def _as_attempt(connection: Connection, trajectory: Trajectory, number: int) -> dict[str, Any]:
-    """The episode as JSON, with the steps of another attempt and its ending, if it has one."""
+def _as_attempt(connection: Connection, trajectory: Trajectory, number: int) -> EpisodeReport:
+    """The episode with the steps of another attempt and its ending, if it has one."""
     steps = load_steps(connection, {trajectory.item.id: number})[trajectory.item.id]
     if not steps:
         raise NotFound(f"Episode {_name(trajectory)} has no steps of an attempt {number}.")
-    past_attempt = next((past for past in trajectory.earlier if past.attempt == number), None)
-    outcome = {
-        "ending": past_attempt.ending if past_attempt else "",
-        "answer": past_attempt.answer if past_attempt else None,
-    }
-    return (
-        trajectory_as_json(replace(trajectory, steps=steps))
-        | outcome
-        | {"scores": past_attempt.scores if past_attempt else []}
-    )
+    episode = describe_trajectory(replace(trajectory, steps=steps))
+    past = next((ending for ending in trajectory.earlier if ending.attempt == number), None)
+    if past is None:
+        return replace(episode, ending="", answer=None, scores=())
+    return replace(episode, ending=past.ending, answer=past.answer, scores=read_stored_scores(past.scores))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
-from typing import Annotated, Any
+from collections.abc import AsyncIterator
+from typing import Annotated
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form
@@ -27,6 +27,7 @@ from lumos_queue.live.watched_jobs import ENDED, WatchedJob, WatchedJobs
 from lumos_queue.pages.compose import JobsPage, compose, read_page
 from lumos_queue.pages.limits import LEVELS
 from lumos_queue.reports.job_list import describe_jobs, list_jobs
+from lumos_queue.reports.listed_job import ListedJob
 from lumos_queue.reports.real_state import RealState
 from lumos_queue.submission.filters import read_job_where
 from lumos_queue.submission.resume import check_resume
@@ -49,7 +50,7 @@ DEEDS = ("pause", "resume", "cancel")
 def jobs_page(visit: Reading, where: str = "", before: str = "") -> Response:
     """The newest jobs, optionally under a filter."""
     site, where, wrong = visit.site, storable(where)[0], ""
-    jobs: list[dict[str, Any]] = []
+    jobs: list[ListedJob] = []
     has_more = False
     try:
         condition = read_job_where(site.database, where)
@@ -181,11 +182,11 @@ def find_job_id(visit: RequestContext, name: str) -> str:
         return find_job(connection, name).id
 
 
-def _deeds_of(facts: Mapping[str, Any]) -> list[str]:
+def _deeds_of(facts: ListedJob) -> list[str]:
     """The possible actions on a job, by its facts of `reports.job_list.describe_jobs`."""
-    if facts["state"] in OPEN:
+    if facts.state in OPEN:
         return ["pause", "cancel"]
-    return [] if facts["state"] == JobState.CANCELLING or facts["real_state"] == RealState.DONE else ["resume"]
+    return [] if facts.state == JobState.CANCELLING or facts.real_state == RealState.DONE else ["resume"]
 
 
 def _who_goes_on(visit: RequestContext, state: str, job: str) -> str:
