@@ -72,10 +72,11 @@ def _body(manifest: Mapping[str, Any]) -> list[str]:
     for name, check in manifest["contamination"].items():
         description = check if isinstance(check, str) else f"{check['rows']:,} rows, {check['unreadable']:,} unreadable"
         lines.append(f"- {name}: {description}")
+    made = format_stored_time(manifest["created_at"])
     return [
         *lines,
         "",
-        f"Digest `{manifest['digest']}`, code {manifest['code_version']}, {format_stored_time(manifest['created_at'])}.",
+        f"Digest `{manifest['digest']}`, code {manifest['code_version']}, {made}.",
         "`manifest.json` has every option and count, `lineage.jsonl` the episode of each row.",
     ]
 
