@@ -10,7 +10,7 @@ from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.records import MODULES
-from lumos_queue.util.wording import MISSING, format_count, format_rate, format_share, plain
+from lumos_queue.util.wording import MISSING, format_average, format_count, format_rate, format_share, plain
 
 
 def conversion(material: Material, limits: PageLimits) -> Iterator[Block]:
@@ -58,7 +58,7 @@ def _count_accepted(job: JobMaterial) -> list[str]:
     report = job.report
     cells = [format_count(report["accepted"][name], report["rows_in"]) for name in (*MODULES, "both")]
     turns, speed = report["average_turns"], report["rows_per_second"]
-    cells += ["" if turns is None else f"{turns:.2f}", "" if speed is None else format_rate(speed)]
+    cells += ["" if turns is None else format_average(turns), "" if speed is None else format_rate(speed)]
     return [job.label, report["source"], f"{report['rows_in']:,}", *cells]
 
 
