@@ -21,14 +21,15 @@ OTHER_FORMS = {
     "an interval with its unit": r"\[[^\[\]]*\d %[^\[\]]*\d %\]",
     "an interval of shares that are not in per cent": r"\[[01]\.\d{2,}, [01]\.\d{2,}\]",
     "a count without a separator": (
-        r"(?<![\w.,:/#$+-])(?<!seed )(?<!revision )(?!(?:19|20)\d\d\b)\d{4,}(?![\w:/]|-\d|\.\d)"
+        r"(?<![\w.,:/#$+-])(?<!seed )(?<!revision )(?!(?:19|20)\d\d\b)\d{4,}(?![\w:]|/[a-z]|-\d|\.\d)"
     ),
+    "a number that is not rounded": r"(?<![\w$.])\d+\.\d{5,}",
     "a time in ISO 8601": r"\d{4}-\d\d-\d\dT\d\d",
     "a time without its zone": r"\d{4}-\d\d-\d\d \d\d:\d\d(?::\d\d)?(?![\d:]| UTC)",
     "a duration in another unit, or without a space": rf"{_NUMBER}(?: ?(?:{_UNITS})|s|min|h|d|y)\b",
     "a duration with too many digits": r"\d{2,}\.\d{2,} s\b|(?<![\d.])[1-9]\.\d{3,} s\b|\.\d{4,} s\b",
     "a size in another unit, or without a space": rf"{_NUMBER}(?: ?(?:[KMGT]i?B|kiB|B|bytes?)|kB)\b",
-    "an amount of money in another form": r"\b(?:USD|EUR) \d|\d (?:USD|EUR|dollars)\b|\$\d[\d,]*(?:\.\d)?(?![\d.,])",
+    "an amount of money in another form": (r"\b(?:USD|EUR) \d|\d (?:USD|EUR|dollars)\b|\$\d[\d,]*(?:\.\d)?(?![\d.,])"),
     "a value that is missing": (
         r"\bNone\b(?!\.)|\bnan\b|\bNaN\b|\bN/?A\b|\bn/a\b|—|\bnull\b|(?m:(?<=  )-(?=  |$))|(?m:^-$)"
     ),

@@ -11,6 +11,7 @@ from typing import Self
 from db.kinds.pools import POOLS
 from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.errors import InfrastructureError
+from lumos_queue.util.wording import format_limit
 from workers.context import WorkerContext
 from workers.dispatcher import Dispatcher
 from workers.hang import end_process
@@ -82,10 +83,10 @@ class EmbeddedRun:
         release_thread = threading.Thread(target=self.context.give_up_session, name="release", daemon=True)
         release_thread.start()
         release_thread.join(RELEASE_SECONDS)
-        lease = self.context.deployment.lease.seconds
+        latest = format_limit(self.context.deployment.lease.seconds)
         self.failure = InfrastructureError(
             f"Job {self.job} is not worked on here any more: {problem}. Does a function, a tool or a plug-in of it "
-            f"wait without await, or never return? What was in flight is pending again, at the latest in {lease:g} s. "
+            f"wait without await, or never return? What was in flight is pending again, at the latest in {latest}. "
             "Once this is fixed, continue with: resume()"
         )
         log.error("%s", self.failure)

@@ -20,6 +20,7 @@ from celery.worker.state import maybe_shutdown
 from kombu.message import Message
 
 from db.engine.json_columns import is_list, is_object
+from lumos_queue.util.wording import format_bytes
 from workers.app import CELERY_TASKS
 from workers.broker_refusals import WAIT_SECONDS, find_refusal, quiet_logs
 from workers.queues import is_for_others, leave_to_others
@@ -80,7 +81,7 @@ def describe_message(message: ReceivedMessage) -> str:
     task = headers.get("task") if is_object(headers) else None
     size = len(body) if is_body(body) else 0
     queue = (message.delivery_info or {}).get("routing_key", "")
-    return f"queue {queue!s:.20}, {message.content_type!s:.60}, {size} bytes, task {task!s:.60}"
+    return f"queue {queue!s:.20}, {message.content_type!s:.60}, {format_bytes(size)}, task {task!s:.60}"
 
 
 class CheckingConsumer(Consumer):

@@ -15,6 +15,7 @@ from db.engine.failures import EnginePool, translate_failures
 from db.engine.json_columns import read_json
 from db.engine.white_space import SQLITE_FUNCTION, remove_space
 from lumos_queue.errors import SpecError
+from lumos_queue.util.wording import format_bytes
 
 #: File systems on which SQLite's locks do not hold between machines.
 NETWORK_FILESYSTEMS = frozenset(
@@ -145,9 +146,9 @@ def _connect_for_reading(path: Path) -> sqlite3.Connection:
     with suppress(FileNotFoundError):
         if size := log.stat().st_size:
             raise SpecError(
-                f"The database '{path}' cannot be read here: {size:,} bytes of writes that are not in it yet are in "
-                f"'{log.name}', and the folder is read-only. Run a command such as 'lumos jobs' once where the folder "
-                "can be written, or make a copy there with: lumos db backup FILE"
+                f"The database '{path}' cannot be read here: {format_bytes(size)} of writes that are not in it yet are "
+                f"in '{log.name}', and the folder is read-only. Run a command such as 'lumos jobs' once where the "
+                "folder can be written, or make a copy there with: lumos db backup FILE"
             )
     return _connect(f"{uri}?mode=ro&immutable=1")
 

@@ -9,7 +9,7 @@ from typing import Any
 from lumos_queue.builds import summary
 from lumos_queue.builds.licences import name_rows
 from lumos_queue.builds.own_files import describe_own_files
-from lumos_queue.util.wording import format_interval, format_share, format_stored_time
+from lumos_queue.util.wording import format_average, format_interval, format_share, format_stored_time
 
 _SPLITS = {"train": "train", "dev": "validation"}
 _FORMAT_TEXT = {
@@ -48,7 +48,9 @@ def _body(manifest: Mapping[str, Any]) -> list[str]:
     turns = summary.has_turns(manifest)
     lines += ["| file | rows | average turns |", "|---|--:|--:|"] if turns else ["| file | rows |", "|---|--:|"]
     for file in manifest["files"]:
-        lines.append(f"| {file['file']} | {file['rows']:,} |" + (f" {file['average_turns']} |" if turns else ""))
+        lines.append(
+            f"| {file['file']} | {file['rows']:,} |" + (f" {format_average(file['average_turns'])} |" if turns else "")
+        )
     lines += ["", "| benchmark | rows | licence |", "|---|--:|---|"]
     for licence, benchmarks in manifest["licences"].items():
         rows_by_name = {name_rows(manifest, name, licence): rows for name, rows in benchmarks.items()}

@@ -11,7 +11,7 @@ from lumos_queue.builds import summary
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
 from lumos_queue.records import Role
-from lumos_queue.util.wording import format_stored_time, plural
+from lumos_queue.util.wording import format_average, format_stored_time, plural
 
 
 def print_build(manifest: dict[str, Any]) -> None:
@@ -37,7 +37,9 @@ def _files(manifest: dict[str, Any]) -> Table:
     turns = summary.has_turns(manifest)
     table = _table("file", "rows", *(["average turns"] if turns else []))
     for file in manifest["files"]:
-        table.add_row(escape(file["file"]), f"{file['rows']:,}", *([f"{file['average_turns']:.2f}"] if turns else []))
+        table.add_row(
+            escape(file["file"]), f"{file['rows']:,}", *([format_average(file["average_turns"])] if turns else [])
+        )
     return table
 
 

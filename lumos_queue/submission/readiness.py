@@ -9,6 +9,7 @@ from typing import Any
 
 from lumos_queue.endpoints.base import Endpoint
 from lumos_queue.errors import EndpointNotReady, SpecError
+from lumos_queue.util.wording import format_limit
 
 WAIT_SECONDS = 600.0  #: that a server is waited for; large models load for minutes
 PAUSE_SECONDS = 2.0  #: between two requests
@@ -26,8 +27,9 @@ async def identify_when_ready(endpoint: Endpoint, remark: Callable[[str], None])
             return await endpoint.identity()
         except EndpointNotReady as error:
             if time.monotonic() + PAUSE_SECONDS > ends_at:
-                minutes = f"{WAIT_SECONDS / 60:g} minutes"
-                raise SpecError(f"{error}, after a wait of {minutes}: submit again when it is ready.") from None
+                raise SpecError(
+                    f"{error}, after a wait of {format_limit(WAIT_SECONDS)}: submit again when it is ready."
+                ) from None
             if not is_remarked:
                 remark(f"waits: {error}")
                 is_remarked = True

@@ -143,6 +143,11 @@ def format_rate(rate: float) -> str:
     return f"{rate:,.0f}" if rate >= 100 else f"{rate:.3g}"
 
 
+def format_average(mean: float) -> str:
+    """Format a mean of counts, such as the turns of a conversation, as `2.35`."""
+    return f"{mean:,.2f}"
+
+
 def format_price(usd: float) -> str:
     """Format an amount in USD as `$12.30`, `$0.0456` or `$0.000789`."""
     return f"${usd:,.2f}" if usd >= 1 else f"${usd:.4f}" if usd >= 0.01 else f"${usd:.6f}"

@@ -74,6 +74,7 @@ def _environment() -> Environment:
         "seconds": wording.format_seconds,
         "rough_seconds": wording.format_rough_seconds,
         "number": "{:,}".format,
+        "average": wording.format_average,
         "rate": wording.format_rate,
         "bytes": wording.format_bytes,
         "share": wording.format_share,

@@ -206,7 +206,7 @@ def test_writes_beside_a_read_only_file_are_never_overlooked(monkeypatch, capsys
             with read_only(other):
                 code, out, err = lumos(capsys, "jobs", "--json")
                 assert (code == 0 and job in out) or (code == 2 and "lumos.db-wal" in err), (kept, code, out, err)
-        assert code == 2 and "bytes of writes that are not in it yet" in err
+        assert code == 2 and "B of writes that are not in it yet" in err
         database.close()
 
 

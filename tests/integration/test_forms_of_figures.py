@@ -28,6 +28,7 @@ from lumos_queue.live.watched_jobs import WatchedJobs
 from lumos_queue.records import Outcome, Score, Task, TrainedModel
 from lumos_queue.settings import Settings
 from lumos_queue.submission.build_request import make_build
+from lumos_queue.web.routes.jobs import _live_part
 from tests.claims import claim, holder, new_job
 from tests.explorers import call_explorer
 from tests.other_forms import find_other_forms, read_texts
@@ -52,6 +53,7 @@ class Stored:
     open: str  #: 2,000 tasks, of which a worker has finished 1,234
     steps: str  #: a job whose episodes have steps
     conversion: str
+    session: int  #: of the worker that holds items of the open job
 
     @property
     def jobs(self) -> list[str]:
@@ -79,7 +81,6 @@ def stored(tmp_path_factory) -> Iterator[Stored]:
         for item in items[:MANY]
     ]
     commit(database, who, Batch({item.id: item.claim for item in items}, finished=ends), ClaimRequest(0))
-    beat(database, who.session, [], {URL: Traffic(1300, 1700, 1800.0, 5, 1300.0, 2400)})
     with database.writer.begin() as connection:
         spec = {"infer": {"agent": {"roles": {"planner": URL}}}}
         connection.execute(update(JobRow).where(JobRow.id == is_open).values(state="running", spec=spec))
@@ -87,8 +88,14 @@ def stored(tmp_path_factory) -> Iterator[Stored]:
     for name in ("one", "two"):
         options = BuildOptions(where="origin!=derived", formulations=("iterative",), seed=len(name))
         make_build(database, name, home / "builds" / name, options)
-    yield Stored(database, home, first, second, incomplete, is_open, steps, conversion)
+    yield Stored(database, home, first, second, incomplete, is_open, steps, conversion, who.session)
     database.close()
+
+
+@pytest.fixture(autouse=True)
+def worker(stored):
+    """Let the worker report its traffic, so that it is alive during the test."""
+    beat(stored.database, stored.session, [], {URL: Traffic(1300, 1700, 1800.0, 5, 1300.0, 2400)})
 
 
 @pytest.fixture
@@ -139,6 +146,14 @@ FIGURES = {
     "models": "269.1 MB",
     "builds": " UTC",
     "show": "0.500 s",
+    "/jobs": "1,234 of 2,000",
+    "/jobs/FIRST": "37.6 %",
+    "/jobs/FIRST/report": "2,468",
+    "/compare/figures?jobs=FIRST,SECOND": "+12.4 [",
+    "/episodes/STEPS-0": "0.500 s",
+    "/workers": "0 s ago",
+    "/endpoints": "1,300",
+    "/builds": " UTC",
 }
 
 
@@ -171,6 +186,7 @@ def test_the_progress_of_jobs_has_figures_in_the_forms_of_all(stored, capsys):
         console = Console(file=io.StringIO(), width=160, height=height, legacy_windows=False)
         console.print(Screen(watched), height=height)
         texts.append(console.file.getvalue())  # type: ignore[attr-defined]
+    texts.append(read_texts(_live_part(watched.jobs[0], watched)))
     print_results([result_of(job) for job in watched.jobs])
     texts.append(capsys.readouterr().out)
     assert (
@@ -209,12 +225,14 @@ PAGES = (
 
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_of_the_explorer_has_figures_in_the_forms_of_all(stored, path):
+    figure = FIGURES.get(path, "")
     for name in ("FIRST", "SECOND", "INCOMPLETE", "OPEN", "STEPS"):
         path = path.replace(name, getattr(stored, name.lower()))
     is_part = re.search(r"/(rows|facets|figures|changed|report|failures)\b", path)
     with call_explorer(stored.database, home=stored.home) as explorer:
         answer = explorer.client().get(path, headers=HTMX if is_part else {})
     assert answer.status_code == 200, answer.text
+    assert figure in answer.text
     assert find_other_forms(read_texts(answer.text), stored.names()) == []
 
 

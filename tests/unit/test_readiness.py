@@ -92,7 +92,7 @@ def test_waiting_ends_in_one_line(server, soon, monkeypatch):
     assert not isinstance(caught.value, EndpointNotReady)
     assert len(lines) == 1
     assert str(caught.value) == (
-        f"{lines[0].removeprefix('waits: ')}, after a wait of 0.001 minutes: submit again when it is ready."
+        f"{lines[0].removeprefix('waits: ')}, after a wait of 0.06 s: submit again when it is ready."
     )
 
 

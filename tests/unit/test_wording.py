@@ -49,6 +49,10 @@ def test_a_count_in_the_list_of_jobs_has_at_most_five_characters(count, text):
     assert wording.format_short_count(count) == text
 
 
+def test_a_count_with_its_noun_has_a_separator():
+    assert [wording.plural(count, "row") for count in (0, 1, 1234)] == ["0 rows", "1 row", "1,234 rows"]
+
+
 @pytest.mark.parametrize(
     ("share", "text"), [(0.0, "0 %"), (0.5, "50 %"), (0.025, "2.5 %"), (0.07, "7 %"), (1.0, "100 %")]
 )

@@ -11,7 +11,7 @@ from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.records import MODULES
 from lumos_queue.reports.conversion import BOTH, ConversionFigures
 from lumos_queue.reports.conversion_filters import FilterVerdicts
-from lumos_queue.util.wording import MISSING, format_count, format_rate, format_share, plain
+from lumos_queue.util.wording import MISSING, format_average, format_count, format_rate, format_share, plain
 
 
 def conversion(material: Material, limits: PageLimits) -> Iterator[Block]:
@@ -60,7 +60,7 @@ def tabulate_outcomes(job: str, figures: ConversionFigures) -> Iterator[Table]:
 def _count_accepted(figures: ConversionFigures) -> list[str]:
     cells = [format_count(figures.accepted[name], figures.rows_in) for name in (*MODULES, BOTH)]
     turns, speed = figures.average_turns, figures.rows_per_second
-    cells += ["" if turns is None else f"{turns:.2f}", "" if speed is None else format_rate(speed)]
+    cells += ["" if turns is None else format_average(turns), "" if speed is None else format_rate(speed)]
     return [figures.source, f"{figures.rows_in:,}", *cells]
 
 
