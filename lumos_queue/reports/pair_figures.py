@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.pairs import Kind, Pairs
@@ -170,7 +169,7 @@ def _sum_sources(tasks: Mapping[int, Task], rows: Sequence[PairRow], by_row: boo
 
     With `by_row` False, each task is its own source.
     """
-    sums: dict[Any, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0, 0])
+    sums: dict[int | str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0, 0])
     for key, value_a, of_a, value_b, of_b in rows:
         inputs = tasks[key].inputs
         sets = len(inputs["sets"]) if "sets" in inputs else 1
