@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from lumos_queue.benchmarks.registry import is_test
@@ -33,6 +34,14 @@ def licence_of_unverified(licence: str) -> str:
     return f"{UNKNOWN} (that of the published rows: {licence})" if is_non_commercial(licence) else UNKNOWN
 
 
+@dataclass(frozen=True, slots=True)
+class FilteredRows:
+    """What a filter of rows refused, and what users of the written rows need to know."""
+
+    of_test_split: int  #: rows that were refused
+    warning: str  #: about licences; '' without one
+
+
 class RowFilter:
     """A filter that keeps rows of test splits out of a file, and counts the other rows by licence."""
 
@@ -50,9 +59,9 @@ class RowFilter:
         counts[benchmark] = counts.get(benchmark, 0) + 1
         return True
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> FilteredRows:
         """Return the number of refused rows, and the warning about the licences of the written rows."""
-        return {"of_test_split": self._refusals, "warning": warning(self._licences)}
+        return FilteredRows(self._refusals, warning(self._licences))
 
 
 def strictness(licence: str) -> int:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.cells import cell_len, set_cell_size
 
 from lumos_queue.cli import output
 from lumos_queue.cli.output import escape
+from lumos_queue.reports.episode_list import EpisodeLine
 
 _MAX_WIDTH = 24  #: terminal cells of a column
-_EPISODE = (
-    ("episode", lambda episode: episode["episode"]),
-    ("benchmark", lambda episode: episode["benchmark"]),
-    ("level", lambda episode: episode["level"]),
-    ("score", lambda episode: "" if episode["score"] is None else f"{episode['score']:g}"),
-    ("ending", lambda episode: episode["ending"]),
-    ("answer", lambda episode: episode["answer"] or ""),
-    ("gold", lambda episode: episode["gold"] or ""),
-    ("calls", lambda episode: f"{episode['calls']:,}" if episode["calls"] else ""),
+_EPISODE: tuple[tuple[str, Callable[[EpisodeLine], str]], ...] = (
+    ("episode", lambda episode: episode.episode),
+    ("benchmark", lambda episode: episode.benchmark),
+    ("level", lambda episode: episode.level),
+    ("score", lambda episode: "" if episode.score is None else f"{episode.score:g}"),
+    ("ending", lambda episode: episode.ending),
+    ("answer", lambda episode: episode.answer or ""),
+    ("gold", lambda episode: episode.gold or ""),
+    ("calls", lambda episode: f"{episode.calls:,}" if episode.calls else ""),
 )
 
 
-def print_episodes(episodes: list[dict[str, Any]], one_job: bool) -> None:
+def print_episodes(episodes: Sequence[EpisodeLine], one_job: bool) -> None:
     """Print two lines for each episode: its figures and its question. Columns without any content are left out."""
     console = output.console()
     columns = {name: [show(episode) for episode in episodes] for name, show in _EPISODE}
@@ -41,7 +41,7 @@ def print_episodes(episodes: list[dict[str, Any]], one_job: bool) -> None:
     console.print(f"[bold]{line(visible)}[/]", soft_wrap=True)
     for episode, cells in zip(episodes, zip(*visible.values(), strict=True), strict=True):
         console.print(line(cells), soft_wrap=True)
-        console.print(f"[dim]  {escape(truncate_line(episode['question'], console.width - 2))}[/]", soft_wrap=True)
+        console.print(f"[dim]  {escape(truncate_line(episode.question, console.width - 2))}[/]", soft_wrap=True)
 
 
 def truncate_line(text: str, width: int) -> str:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lumos_queue.cli import options as opt
 from lumos_queue.cli import output
 from lumos_queue.submission.requests.option import MAX_INTEGER
+
+if TYPE_CHECKING:
+    from lumos_queue.reports.episode_list import EpisodeLine
 
 _WHERE = "Which episodes: terms FIELD OPERATOR VALUE that must all hold, as in 'score<1 subgoals<=4' (docs/queries.md)."
 
@@ -37,6 +41,7 @@ def episodes(
     from db.queries.text_search import find_page
     from lumos_queue.deployment.database import database
     from lumos_queue.reports.episode_list import describe_episode
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.settings import read_settings
     from lumos_queue.submission.filters import read_where
 
@@ -50,25 +55,25 @@ def episodes(
             page = find_page(connection, in_job & condition, start, limit + 1)
     matches = [describe_episode(row) for row in page.rows[:limit]]
     result: dict[str, Any] = {"job": job_id} if job_id else {}
-    result |= {"where": str(condition), "episodes": matches}
-    result["next"] = matches[-1]["episode"] if len(page.rows) > limit else page.stopped_at
+    result |= {"where": str(condition), "episodes": as_json(matches)}
+    result["next"] = matches[-1].episode if len(page.rows) > limit else page.stopped_at
     if page.searched is not None:
         result["searched"] = page.searched
-    output.result(result, lambda value: _print_page(value, job_id, limit))
+    output.result(result, lambda value: _print_page(value, matches, job_id, limit))
 
 
-def _print_page(result: dict[str, Any], job: str, limit: int) -> None:
+def _print_page(result: dict[str, Any], episodes: Sequence[EpisodeLine], job: str, limit: int) -> None:
     from lumos_queue.cli.episode_list import print_episodes
     from lumos_queue.cli.output import escape
 
     console = output.console()
-    if result["episodes"]:
-        print_episodes(result["episodes"], one_job=bool(job))
+    if episodes:
+        print_episodes(episodes, one_job=bool(job))
     elif not result["next"]:
         console.print("No finished episode matches.")
-    full = len(result["episodes"]) == limit
+    full = len(episodes) == limit
     if result["next"] and not full:
-        count = len(result["episodes"]) or "none"
+        count = len(episodes) or "none"
         console.print(f"{result['searched']:,} episodes were searched for the text, {count} matched: there are more.")
     if result["next"]:
         words = ["lumos", "episodes", *([job] if job else [])]

@@ -20,6 +20,7 @@ from lumos_queue.submission.requests.continuation import (
 from lumos_queue.submission.submit_options import SubmitOptions
 
 if TYPE_CHECKING:
+    from lumos_queue.builds.licences import FilteredRows
     from lumos_queue.rollouts.derivation import Make
 
 Threshold = Annotated[float, typer.Option(min=0.0, max=1.0, help="Share of the rollouts that must be right.")]
@@ -73,13 +74,14 @@ def rollouts_report(
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.deployment.database import database
     from lumos_queue.pages.sections.faults import subgoal_labels
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.rollouts.report import report_rollouts
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as job_database, new_lines(out) as write:
         report = report_rollouts(job_database, job, threshold, write, allow_test)
-    _warn(report)
-    output.result(report, lambda value: output.print_page(*subgoal_labels(value)))
+    _warn(report.filtered)
+    output.result(as_json(report), lambda _: output.print_page(*subgoal_labels(report)))
 
 
 @takes_request(BlameRequest)
@@ -120,13 +122,14 @@ def blame_report(
     from lumos_queue.builds.lines import new_lines
     from lumos_queue.deployment.database import database
     from lumos_queue.pages.sections.faults import module_faults
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.rollouts.blame_report import report_blame
     from lumos_queue.settings import read_settings
 
     with database(read_settings()) as job_database, new_lines(pairs) as write_pair, new_lines(labels) as write_labels:
         report = report_blame(job_database, jobs, threshold, write_pair, write_labels, allow_test)
-    _warn(report)
-    output.result(report, lambda value: output.print_page(*module_faults(value)))
+    _warn(report.filtered)
+    output.result(as_json(report), lambda _: output.print_page(*module_faults(report)))
 
 
 @takes_request(RegroundRequest)
@@ -174,11 +177,9 @@ def _submit(
     raise typer.Exit(code)
 
 
-def _warn(report: dict[str, Any]) -> None:
+def _warn(filtered: FilteredRows) -> None:
     """Print warnings about the written files on standard error."""
-    if report["of_test_split"]:
-        output.say(
-            f"{report['of_test_split']} rows are of a test split and were not written (--allow-test writes them)"
-        )
-    if report["warning"]:
-        output.say(report["warning"])
+    if filtered.of_test_split:
+        output.say(f"{filtered.of_test_split} rows are of a test split and were not written (--allow-test writes them)")
+    if filtered.warning:
+        output.say(filtered.warning)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_module
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,6 +38,7 @@ def train_sweep(
     from lumos_queue.cli.deployment import open_deployment
     from lumos_queue.pages.blocks import Text
     from lumos_queue.pages.sections.sweep import sweep as sweep_blocks
+    from lumos_queue.reports.json_values import as_json
     from lumos_queue.submission.tags import read_name_and_tags
     from lumos_queue.sweeps.carry_out import carry_out
     from lumos_queue.sweeps.plan import read_plan
@@ -52,11 +54,15 @@ def train_sweep(
     )
     with deployment.database.engine.connect() as connection:
         report = report_sweep(connection, plan, fits, sizes)
-    (folder / RESULT).write_text(json_module.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (folder / RESULT).write_text(
+        json_module.dumps(as_json(report), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+    )
     write_plot(report, folder / PLOT)
     files = [str(folder / RESULT), str(folder / PLOT)]
-    output.result(report | {"files": files}, lambda _: output.print_page(*sweep_blocks(report), *map(Text, files)))
-    raise typer.Exit(Exit.FINE if report["complete"] else Exit.INCOMPLETE)
+    output.result(
+        as_json(replace(report, files=files)), lambda _: output.print_page(*sweep_blocks(report), *map(Text, files))
+    )
+    raise typer.Exit(Exit.FINE if report.complete else Exit.INCOMPLETE)
 
 
 def _work(deployment: Deployment, submissions: list[Submission], name_and_tags: NameAndTags) -> list[tuple[str, str]]:

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import zip_longest
-from typing import Any
 
 from db.queries.outcomes import FailedEpisode
 from db.queue.stored_jobs import StoredJob
@@ -41,7 +40,7 @@ class Choice:
     failed: FailedEpisode
     failure: str  #: its class, as text
     size: int  #: failures of that class, over all jobs
-    right: tuple[Any, int] | None  #: another job that got the task right, and the episode's number in it
+    right: tuple[StoredJob, int] | None  #: another job that got the task right, and the episode's number in it
 
 
 def classify(failure: FailedEpisode) -> str:
@@ -96,7 +95,7 @@ def _in_turn(of_jobs: Mapping[str, list[_RankedFailure]]) -> Iterator[tuple[str,
 
 
 def _describe(
-    rows: Mapping[str, Any], job: str, failure: FailedEpisode, sizes: Mapping[str, int], right: Right
+    rows: Mapping[str, StoredJob], job: str, failure: FailedEpisode, sizes: Mapping[str, int], right: Right
 ) -> Choice:
     name = classify(failure)
     right_episodes = [

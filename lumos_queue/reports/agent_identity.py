@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.domains.base import Domain
@@ -27,7 +26,7 @@ def identify_agent(job: StoredJob) -> str:
     if not isinstance(agent, Mapping):
         return ""
     defaults = _list_defaults(job, DOMAINS.find(agent.get("domain", "")))
-    settings: dict[str, Any] = {name: value for name, value in agent.items() if name not in _LEFT_OUT}
+    settings: dict[str, object] = {name: value for name, value in agent.items() if name not in _LEFT_OUT}
     chosen = {"shots": agent.get("shots"), "max_subgoals": agent.get("max_subgoals"), "at_limit": at_limit_of(job.spec)}
     chosen |= {f"tool {name}": value for name, value in agent.get("tools", {}).items()}
     settings |= {name: value for name, value in chosen.items() if value != defaults.get(name)}
@@ -36,12 +35,12 @@ def identify_agent(job: StoredJob) -> str:
     return json.dumps(settings, sort_keys=True)
 
 
-def _list_defaults(job: StoredJob, domain: Domain | None) -> dict[str, Any]:
+def _list_defaults(job: StoredJob, domain: Domain | None) -> dict[str, int | str]:
     """Return the values that a domain gives to settings that were not chosen; {} for a domain that is not installed."""
     if domain is None:
         return {}
     formulation = FORMULATIONS.find(job.formulation)
-    defaults: dict[str, Any] = {"max_subgoals": domain.max_subgoals, "at_limit": domain.at_limit}
+    defaults: dict[str, int | str] = {"max_subgoals": domain.max_subgoals, "at_limit": domain.at_limit}
     if formulation is not None:
         defaults["shots"] = formulation.choose_shots(domain.default_shots)
     return defaults | {f"tool {name}": value for name, value in domain.default_tools.items()}

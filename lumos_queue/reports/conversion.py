@@ -71,7 +71,7 @@ def measure_conversion(connection: Connection, job: StoredJob) -> ConversionFigu
         at_least=_at_least(levels, job.items, accepted_rows[BOTH]),
         verdicts=verdicts,
         average_turns=_average_turns(connection, job.id),
-        remarks=remarks(job.spec, judged_rows, verdicts),
+        remarks=remarks(job, judged_rows, verdicts),
         outcomes=outcomes,
         outcome_totals=total_outcomes(outcomes),
         cost=cost_figures(connection, job) if has_teacher else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from db.engine.connection import Connection
@@ -169,7 +169,7 @@ def _sum_sources(tasks: Mapping[int, Task], rows: Sequence[PairRow], by_row: boo
 
     With `by_row` False, each task is its own source.
     """
-    sums: dict[Hashable, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0, 0])
+    sums: dict[int | str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0, 0.0, 0])
     for key, value_a, of_a, value_b, of_b in rows:
         inputs = tasks[key].inputs
         sets = len(inputs["sets"]) if "sets" in inputs else 1

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from db.engine.connection import Database
 from db.engine.snapshot import reading
@@ -13,10 +14,11 @@ from db.queries.jobs import get_job
 from db.queries.trajectories import load_episodes
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark_of
-from lumos_queue.builds.licences import RowFilter
+from lumos_queue.builds.licences import FilteredRows, RowFilter
 from lumos_queue.builds.lines import Write
 from lumos_queue.errors import SpecError
 from lumos_queue.records import MODULES
+from lumos_queue.reports.json_values import MERGED
 from lumos_queue.rollouts.blame import FAULTS, Difference, fault, find_difference, label_row, preference_row
 from lumos_queue.rollouts.derivation import is_right
 
@@ -26,6 +28,20 @@ if TYPE_CHECKING:
 MAX_SAMPLES = 8  #: the number of runs of a kind that are searched for a better reply
 
 
+@dataclass(frozen=True, slots=True)
+class BlameReport:
+    """The modules at fault in failed episodes."""
+
+    jobs: Sequence[str]  #: with gold planners, with gold grounders
+    episodes: int
+    gone: int  #: episodes that were removed
+    threshold: float  #: the share of a run's samples that must be right
+    faults: Mapping[str, int]  #: episodes by what is at fault
+    pairs: Mapping[str, int]  #: preference pairs by module
+    filtered: FilteredRows = field(metadata=MERGED)
+    blamed: Mapping[str, str]  #: what is at fault, by episode
+
+
 def report_blame(
     database: Database,
     jobs: Sequence[str],
@@ -33,7 +49,7 @@ def report_blame(
     write_pair: Write,
     write_labels: Write,
     allow_test: bool = False,
-) -> dict[str, Any]:
+) -> BlameReport:
     """Count the modules at fault in the episodes of two jobs, and write a pair and labels for each module at fault.
 
     A run succeeds if at least the share `threshold` (0 to 1) of its samples is right. Pairs and labels of test splits
@@ -62,16 +78,16 @@ def report_blame(
                 pairs[module] += 1
                 write_pair(preference_row(episode, module, better, fault_name, names))
                 write_labels(label_row(episode, module, better, fault_name, names))
-    return {
-        "jobs": names,
-        "episodes": len(faults),
-        "gone": len(faults) - len(stored_names),
-        "threshold": threshold,
-        "faults": {name: counts[name] for name in FAULTS},
-        "pairs": {module: pairs[module] for module in MODULES},
-        **row_filter.report(),
-        "blamed": faults,
-    }
+    return BlameReport(
+        jobs=names,
+        episodes=len(faults),
+        gone=len(faults) - len(stored_names),
+        threshold=threshold,
+        faults={name: counts[name] for name in FAULTS},
+        pairs={module: pairs[module] for module in MODULES},
+        filtered=row_filter.report(),
+        blamed=faults,
+    )
 
 
 def _runs(database: Database, jobs: Sequence[str]) -> tuple[list[str], Mapping[str, Mapping[str, list[DerivedTry]]]]:

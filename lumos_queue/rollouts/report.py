@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from db.engine.connection import Database
 from db.queries.derived_episodes import DerivedTry, load_named_episodes, tries_of
 from db.queries.jobs import get_job
 from lumos_queue.benchmarks.base import Benchmark
 from lumos_queue.benchmarks.registry import open_benchmark_of
-from lumos_queue.builds.licences import RowFilter
+from lumos_queue.builds.licences import FilteredRows, RowFilter
 from lumos_queue.builds.lines import Write
+from lumos_queue.reports.json_values import MERGED
 from lumos_queue.rollouts.derivation import is_right
 from lumos_queue.rollouts.stepwise import RolloutCounts, stepwise_row
 
 
+@dataclass(frozen=True, slots=True)
+class RolloutsReport:
+    """The labels of the subgoals of continued episodes."""
+
+    job: str
+    episodes: int
+    gone: int  #: episodes that were removed
+    rows: int  #: rows that were written, of episodes whose labels are all known
+    subgoals: int
+    labels: Mapping[str, int]  #: subgoals by label, and by what decided it
+    threshold: float  #: the share of rollouts that must be right
+    filtered: FilteredRows = field(metadata=MERGED)
+    rollouts: int
+    ended: int  #: rollouts
+    right: int  #: rollouts
+
+
 def report_rollouts(
     database: Database, job: str, threshold: float, write: Write, allow_test: bool = False
-) -> dict[str, Any]:
+) -> RolloutsReport:
     """Label the subgoals of each source episode. Call `write` with a row for each episode whose labels are all known.
 
     `threshold` is the share of rollouts (0 to 1) that must be right. Rows of test splits are refused and counted unless
-    `allow_test`. Return the counts as JSON. Raises SpecError if the job's tasks are not derived from episodes.
+    `allow_test`. Raises SpecError if the job's tasks are not derived from episodes.
     """
     with database.engine.connect() as connection:
         row = get_job(connection, job)
@@ -40,19 +58,19 @@ def report_rollouts(
             rows += 1
             write(label_row)
     all_counts = [counts for prefix_counts in by_episode.values() for counts in prefix_counts.values()]
-    return {
-        "job": row.id,
-        "episodes": len(by_episode),
-        "gone": len(by_episode) - episode_count,
-        "rows": rows,
-        "subgoals": sum(labels.values()),
-        "labels": dict(sorted(labels.items())),
-        "threshold": threshold,
-        **row_filter.report(),
-        "rollouts": len(tries),
-        "ended": sum(counts.ended for counts in all_counts),
-        "right": sum(counts.right for counts in all_counts),
-    }
+    return RolloutsReport(
+        job=row.id,
+        episodes=len(by_episode),
+        gone=len(by_episode) - episode_count,
+        rows=rows,
+        subgoals=sum(labels.values()),
+        labels=dict(sorted(labels.items())),
+        threshold=threshold,
+        filtered=row_filter.report(),
+        rollouts=len(tries),
+        ended=sum(counts.ended for counts in all_counts),
+        right=sum(counts.right for counts in all_counts),
+    )
 
 
 def _count_rollouts(benchmark: Benchmark, tries: Iterable[DerivedTry]) -> dict[str, dict[int, RolloutCounts]]:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.reports.seeds import CombinedScore
+from lumos_queue.sweeps.report import SweepReport
 from lumos_queue.util.model_loading import import_libraries
 
 
-def write_plot(report: dict[str, Any], path: Path) -> None:
-    """Draw the report (of report.py) into an SVG file: means with their intervals, and seeds' scores as small marks."""
+def write_plot(report: SweepReport, path: Path) -> None:
+    """Draw the report into an SVG file: means with their intervals, and seeds' scores as small marks."""
     with import_libraries():
         import matplotlib
 
@@ -17,34 +20,34 @@ def write_plot(report: dict[str, Any], path: Path) -> None:
     with import_libraries():
         from matplotlib import pyplot
 
-    rows, benchmarks = report["rows"], list(report["benchmarks"])
+    rows, benchmarks = report.rows, list(report.benchmarks)
     style: dict[Any, Any] = {"svg.hashsalt": "sweep", "svg.fonttype": "none", "font.size": 9}
     with matplotlib.rc_context(style):
         size = (1.6 + 3.6 * len(benchmarks), 1.5 + 0.42 * len(rows))
         figure, panels = pyplot.subplots(1, len(benchmarks), figsize=size, sharex=True, sharey=True, squeeze=False)
         for panel, name in zip(panels[0], benchmarks, strict=True):
-            _draw(panel, [row["scores"].get(name) for row in rows])
-            rule = report["benchmarks"][name]["rule"]
+            _draw(panel, [row.scores.get(name) for row in rows])
+            rule = report.benchmarks[name].rule
             if rule:
-                panel.axvline(100 * rule["value"], color="0.6", linestyle=":")
+                panel.axvline(100 * rule.score.value, color="0.6", linestyle=":")
             panel.set_title(name)
-            panel.set_xlabel("% right, 95 % interval" + (f"\ndotted: {rule['name']}" if rule else ""))
+            panel.set_xlabel("% right, 95 % interval" + (f"\ndotted: {rule.name}" if rule else ""))
         panels[0][0].set_xlim(left=0)
-        panels[0][0].set_yticks(range(len(rows)), [row["label"] for row in rows])
+        panels[0][0].set_yticks(range(len(rows)), [row.label for row in rows])
         panels[0][0].invert_yaxis()
-        figure.suptitle(report["title"])
+        figure.suptitle(report.title)
         figure.tight_layout()
         figure.savefig(path, format="svg", metadata={"Date": None})
         pyplot.close(figure)
 
 
-def _draw(panel: Any, scores: list[dict[str, Any] | None]) -> None:
+def _draw(panel: Any, scores: Sequence[CombinedScore | None]) -> None:
     for position, score in enumerate(scores):
         if score is None:
             panel.annotate("not run", (0, position), color="0.5", va="center")
             continue
-        value, (low, high) = score["value"], score["ci95"]
+        value, (low, high) = score.value, score.ci95
         error = [[100 * max(0.0, value - low)], [100 * max(0.0, high - value)]]
         panel.errorbar(100 * value, position, xerr=error, fmt="o", color="C0", capsize=3)
-        for seed in score["by_seed"].values():
+        for seed in score.by_seed.values():
             panel.plot(100 * seed, position + 0.22, marker="|", color="C1", markersize=6)

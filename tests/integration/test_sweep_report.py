@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
@@ -55,30 +56,30 @@ def report(database, *verdicts: str):
 
 def test_a_score_is_the_mean_of_the_seeds_and_tasks_are_clusters(database):
     found = report(database, "1100", "1000", "1111", "1110")
-    direct, integrated = (row["scores"][LABEL] for row in found["rows"])
-    assert (direct["value"], direct["by_seed"], direct["of"]) == (0.375, {0: 0.5, 1: 0.25}, 8)
+    direct, integrated = (row.scores[LABEL] for row in found.rows)
+    assert (direct.value, direct.by_seed, direct.of) == (0.375, {0: 0.5, 1: 0.25}, 8)
     tasks = [(0, 1.0), (0, 1.0), (1, 1.0), (1, 0.0), (2, 0.0), (2, 0.0), (3, 0.0), (3, 0.0)]
     wanted = compute_weighted_interval([(task, value, 1.0) for task, value in tasks])
     assert wanted
-    assert direct["ci95"] == [round(wanted[1], 6), round(wanted[2], 6)]
+    assert direct.ci95 == (round(wanted[1], 6), round(wanted[2], 6))
     as_if_independent = compute_weighted_interval([(place, value, 1.0) for place, (_, value) in enumerate(tasks)])
     assert as_if_independent
-    assert direct["ci95"][1] - direct["ci95"][0] > as_if_independent[2] - as_if_independent[1]
-    assert integrated["value"] == 0.875 and found["complete"]
-    assert f"{LABEL}: the order is that of a paper" in found["remarks"]
+    assert direct.ci95[1] - direct.ci95[0] > as_if_independent[2] - as_if_independent[1]
+    assert integrated.value == 0.875 and found.complete
+    assert f"{LABEL}: the order is that of a paper" in found.remarks
 
 
 def test_an_item_that_was_not_judged_counts_as_wrong_and_is_told(database):
     found = report(database, "11--", "1111", "1111", "1111")
-    direct = found["rows"][0]["scores"][LABEL]
-    assert (direct["value"], direct["judged"], direct["of"], direct["complete"]) == (0.75, 6, 8, False)
-    assert not found["complete"]
+    direct = found.rows[0].scores[LABEL]
+    assert (direct.value, direct.judged, direct.of, direct.complete) == (0.75, 6, 8, False)
+    assert not found.complete
 
 
 @pytest.mark.parametrize(("low", "high", "sure"), [("1100", "1000", "overlap"), ("1" * 40, "0" * 40, "are apart")])
 def test_another_order_than_expected_is_said(database, low, high, sure):
     found = report(database, low, low, high, high)
-    assert f"{LABEL}: direct is above integrated, unlike in a paper; the intervals {sure}" in found["remarks"]
+    assert f"{LABEL}: direct is above integrated, unlike in a paper; the intervals {sure}" in found.remarks
 
 
 def test_a_fit_that_failed_is_not_run_and_is_told(database):
@@ -92,14 +93,14 @@ def test_a_fit_that_failed_is_not_run_and_is_told(database):
         insert_steps(connection, job, item.id, [TrainingStep("", step, 1.0, 0.1, 1.0, 500, 1) for step in (1, 2)])
     with database.engine.connect() as connection:
         found = report_sweep(connection, plan, fits, {"gold": 9})
-    assert found["rows"][0]["scores"] == {} and found["rows"][0]["tokens"] == 1000
-    assert f"direct, seed 0: its training job {job} is failed: lumos job {job}" in found["remarks"]
-    assert not found["complete"]
+    assert found.rows[0].scores == {} and found.rows[0].tokens == 1000
+    assert f"direct, seed 0: its training job {job} is failed: lumos job {job}" in found.remarks
+    assert not found.complete
 
 
 def test_the_plot_has_every_arm_benchmark_and_rule(database, tmp_path):
     found = report(database, "1100", "1000", "1111", "")
-    found["rows"][0]["label"] = "direct <&>"
+    found = replace(found, rows=[replace(found.rows[0], label="direct <&>"), *found.rows[1:]])
     write_plot(found, tmp_path / "sweep.svg")
     texts = {
         "".join(one.itertext()).strip()

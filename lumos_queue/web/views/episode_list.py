@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -17,7 +17,7 @@ from db.queries.facets import Facets
 from db.queries.filters import Filter, Term, term
 from db.queries.text_search import find_page
 from db.queries.trajectories import ListedEpisode, count_subgoals
-from lumos_queue.reports.episode_list import describe_episode
+from lumos_queue.reports.episode_list import EpisodeLine, describe_episode
 
 PAGE = 50  #: episodes
 SHOWN_TEXT = 240  #: characters of a text in a list
@@ -77,7 +77,7 @@ class Scope:
 class EpisodePage:
     """Some episodes, and where the next page begins."""
 
-    rows: Sequence[Mapping[str, Any]]
+    rows: Sequence[EpisodeLine]
     next: str  #: JOB-NUMBER after which the next page begins; '' at the end
     searched: int | None  #: episodes whose texts were searched, if the search stopped before the page was full
 
@@ -89,13 +89,13 @@ def read_list(connection: Connection, scope: Scope, after: str) -> EpisodePage:
     rows = _describe(connection, page.rows[:PAGE])
     has_more = len(page.rows) > PAGE
     return EpisodePage(
-        rows, rows[-1]["episode"] if has_more else page.stopped_at or "", page.searched if page.stopped_at else None
+        rows, rows[-1].episode if has_more else page.stopped_at or "", page.searched if page.stopped_at else None
     )
 
 
-def _describe(connection: Connection, rows: Sequence[ListedEpisode]) -> list[dict[str, Any]]:
+def _describe(connection: Connection, rows: Sequence[ListedEpisode]) -> list[EpisodeLine]:
     subgoals = count_subgoals(connection, [row.id for row in rows]) if rows else {}
-    return [describe_episode(row) | {"subgoals": subgoals.get(row.id, 0)} for row in rows]
+    return [describe_episode(row, subgoals.get(row.id, 0)) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,9 @@ def _link(scope: Scope, text: str, count: int, facet_term: Term) -> FacetValue:
 def export_json(database: Database, scope: Scope) -> Iterator[str]:
     """Yield chunks of JSON lines, one line for each episode, at most EXPORTED."""
     for rows in _export(database, scope):
-        yield "".join(json.dumps({name: row[name] for name in COLUMNS}, ensure_ascii=False) + "\n" for row in rows)
+        yield "".join(
+            json.dumps({name: getattr(row, name) for name in COLUMNS}, ensure_ascii=False) + "\n" for row in rows
+        )
 
 
 def export_csv(database: Database, scope: Scope) -> Iterator[str]:
@@ -144,10 +146,10 @@ def export_csv(database: Database, scope: Scope) -> Iterator[str]:
     """
     yield _csv_line(COLUMNS)
     for rows in _export(database, scope):
-        yield "".join(_csv_line([_cell(row[name]) for name in COLUMNS]) for row in rows)
+        yield "".join(_csv_line([_cell(getattr(row, name)) for name in COLUMNS]) for row in rows)
 
 
-def _export(database: Database, scope: Scope) -> Iterator[list[dict[str, Any]]]:
+def _export(database: Database, scope: Scope) -> Iterator[list[EpisodeLine]]:
     """The rows of an export in chunks. Each is read in its own transaction, which ends before the chunk is sent."""
     remaining, after = EXPORTED, 0
     while remaining > 0:
