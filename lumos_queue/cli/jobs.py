@@ -64,7 +64,8 @@ def _print(material: Material, whole: bool) -> None:
         return
     print_blocks(console, [*blocks, *(figure for job in material.jobs for figure in scores_by_field(job))])
     names = " ".join(job.id for job in material.jobs)
-    output.say(f"all sections: lumos report {names} --all   a page with charts: --html FILE")
+    output.say(f"all sections: lumos report {names} --all")
+    output.say(f"a page with charts: lumos report {names} --html FILE")
 
 
 def jobs(

@@ -24,7 +24,9 @@ MIN_VALUE = 24  #: characters to which a cell is wrapped before columns that are
 
 _COPIED = re.compile(r"(?:^|(?<=\s))['\"`(]?(?:lumos [a-z]|/\w)")  #: a command, or a path from the root
 
-_NO_BREAK, _PRIVATE = "\N{NO-BREAK SPACE}", "\ue000"
+#: an interval, or a number with its unit: a space in it does not break
+_WHOLE = re.compile(r"\[[^\[\] ]{1,20} [^\[\] ]{1,20}\]|\d %")
+_NO_BREAK, _PRIVATE, _FIXED = "\N{NO-BREAK SPACE}", "\ue000", "\ue001"
 
 
 def print_blocks(console: Console, blocks: Sequence[Block], folded: bool = True) -> None:
@@ -113,7 +115,7 @@ def _word_widths(table: Table) -> list[int]:
     """Return the width of the longest word of each column, at most MIN_TEXT."""
     cells = [(head, *(row[column] for row in table.rows)) for column, head in enumerate(table.heads)]
     return [
-        min(MIN_TEXT, max((cell_len(word) for cell in column for word in harmless(cell).split()), default=0))
+        min(MIN_TEXT, max((cell_len(word) for cell in column for word in _join_words(cell).split()), default=0))
         for column in cells
     ]
 
@@ -160,7 +162,7 @@ def _print_table(console: Console, table: Table) -> None:
         text = harmless(row[last]).expandtabs() if last in table.texts and last not in widths else ""
         return text if cell_len(text) <= room and "\n" not in text else ""
 
-    head_tail = tail_of(table.heads)
+    head_tail = tail_of(table.heads) if any(map(tail_of, table.rows)) else ""
     if table.title:
         _print_text(console, table.title, "bold")
     if any(table.heads):
@@ -172,8 +174,8 @@ def _print_table(console: Console, table: Table) -> None:
         _print_row(console, table, widths, row, tail, "")
         below = [column for column in range(len(row)) if column not in widths and not (tail and column == last)]
         values = ((table.heads[column], row[column]) for column in below)
-        for text in filter(None, (f"{head} {value}".strip() if value else "" for head, value in values)):
-            _print_lines(console, text, "dim", INDENT)
+        for text in filter(None, (f"{head}: {value}" if head and value else value for head, value in values)):
+            _print_lines(console, text, "", INDENT)
     if table.note:
         _print_text(console, table.note, "dim")
 
@@ -212,9 +214,14 @@ def _print_row(
 
 
 def _wrap(console: Console, text: str, width: int) -> list[str]:
-    """Return lines of at most `width` cells. A word is broken only if it is longer than a line.
+    """Return lines of at most `width` cells. A word is broken only if it is longer than a line."""
+    lines = Line(_join_words(text)).wrap(console, max(1, width), overflow="fold")
+    return [line.plain.replace(_FIXED, " ").replace(_PRIVATE, _NO_BREAK).rstrip() for line in lines] or [""]
 
-    rich takes a no-break space for the end of a word. A private character, which is in no harmless text, stands for it.
+
+def _join_words(text: str) -> str:
+    """Return harmless text with private characters for spaces that do not break.
+
+    rich takes a no-break space for the end of a word. No harmless text has private characters.
     """
-    lines = Line(harmless(text).replace(_NO_BREAK, _PRIVATE)).wrap(console, max(1, width), overflow="fold")
-    return [line.plain.replace(_PRIVATE, _NO_BREAK).rstrip() for line in lines] or [""]
+    return _WHOLE.sub(lambda match: match[0].replace(" ", _FIXED), harmless(text).replace(_NO_BREAK, _PRIVATE))

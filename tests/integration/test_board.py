@@ -186,7 +186,7 @@ def test_cells_have_the_score_its_interval_the_items_and_the_jobs(database):
     low, high = (f"{100 * bound:.1f}" for bound in wilson(3, 4))
     assert f"75.0 % [{low}, {high}]" in text and f"n 4, {first}" in text
     assert "37.5 % [" in text and f"n 8, {seeds[0]}, {seeds[1]}" in text and "seeds: 50.0 %, 25.0 %" in text
-    assert "incomplete: 50.0 to 75.0 %" in text and text.startswith("2 rows by model, 2 columns\n")
+    assert "incomplete: 50.0 to 75.0 %" in text and text.startswith("Scores by model and benchmark\n")
     assert text.count("–") == 1 and "Compare two cells with: lumos compare JOB JOB" in text
 
 

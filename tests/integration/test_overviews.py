@@ -40,7 +40,7 @@ def test_the_score_is_the_first_row_and_the_overview_of_a_job_is_short(lumos, st
 
 
 def test_a_report_reads_the_models_that_servers_reported_once(lumos, stored):
-    jobs = [create_scored_job(stored, [[1], [0]], digest=f"{seed:064x}", seed=seed) for seed in range(2)]
+    job = create_scored_job(stored, [[1], [0]])
     statements: list[str] = []
 
     def add_statement(*arguments: object) -> None:
@@ -48,7 +48,7 @@ def test_a_report_reads_the_models_that_servers_reported_once(lumos, stored):
 
     event.listen(Engine, "before_cursor_execute", add_statement)
     try:
-        assert lumos("report", *jobs, "--json").code == 0
+        assert lumos("report", job, "--json").code == 0
     finally:
         event.remove(Engine, "before_cursor_execute", add_statement)
     assert len([statement for statement in statements if "FROM job_endpoint" in statement]) == 1
@@ -79,13 +79,13 @@ def test_an_incomplete_job_has_a_range_instead_of_a_score_and_the_command_that_c
     assert any(line.endswith(f"lumos resume {job}") for line in result.lines), "a command is on one line"
     assert f"infra_error 1 (25.0 %) {job}-3 the server is gone" in words
     assert "items with a result 3 of 4" in words
-    positions = positions_of(result.out, "items with a result", f"{job} is incomplete", "How episodes ended")
+    positions = positions_of(result.out, "items with a result", f"{job} is incomplete", "Endings")
     assert positions == sorted(positions), "what is missing is said before how the rest ended"
 
 
 def test_each_ending_with_failures_has_an_example_that_can_be_shown(lumos, stored):
     job = evaluation(stored, [RIGHT, WRONG, FAILED, WRONG, BROKEN, FAILED], "How far?")
-    lines = lumos("report", job).out.partition("How episodes ended\n")[2].splitlines()[2:5]
+    lines = lumos("report", job).out.partition("Endings\n")[2].splitlines()[2:5]
     assert [line.split()[0] for line in lines] == ["answered", "action_error", "infra_error"]
     assert f"3 (50.0 %)  {job}-1" in lines[0] and "expected" in lines[0]
     assert f"2 (33.3 %)  {job}-2" in lines[1] and lines[1].endswith("How far?")

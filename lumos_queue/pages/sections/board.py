@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.reports.board import Board, BoardCell, BoardColumn
-from lumos_queue.util.wording import MISSING, format_interval, format_range, format_share, plain, plural
+from lumos_queue.util.wording import MISSING, format_interval, format_range, format_share, plain
 
 HOW = (
     "A score is the mean over all n items, with its 95 % interval. A cell of several jobs is the mean of all their "
@@ -17,7 +17,7 @@ HOW = (
 def board(table: Board) -> Iterator[Block]:
     """Yield the blocks of a board."""
     rows = [[row.label, *map(_format_cell, row.cells)] for row in table.rows]
-    title = f"{plural(len(rows), 'row')} by {table.by}, {plural(len(table.columns), 'column')}"
+    title = f"Scores by {table.by} and benchmark"
     yield Table(title, [table.by, *map(_head, table.columns)], rows, HOW, parallel=True)
     if any(column.note for column in table.columns):
         yield Text("Columns of one benchmark are separate if scores in them have different meanings: see their heads.")

@@ -97,6 +97,7 @@ def _plot(key: str, compared: JobsComparison) -> Figure:
     lines += [
         [name, *(tell(pairs[job.job]) if job.job in pairs else "" for job in compared.jobs)] for name, tell in _OF_PAIR
     ]
+    lines += [[name, *map(tell, compared.jobs)] for name, tell in _OF_COST]
     table = Table(
         title,
         ["", *map(_head, compared.jobs)],
@@ -107,7 +108,7 @@ def _plot(key: str, compared: JobsComparison) -> Figure:
     return Figure(draw_forest(key, title, rows, -axis_end, axis_end, "points"), table)
 
 
-HOW = "p-values are corrected by Holm's method over the jobs of the table."
+HOW = "'p, Holm' is corrected by Holm's method over the jobs of the table; 'p' is not corrected."
 
 
 def _head(job: ComparedJob) -> str:
@@ -134,15 +135,6 @@ _OF_JOB: Sequence[tuple[str, Callable[[ComparedJob], str]]] = (
     ("right of judged", _count_right),
     ("items judged", _count_judged),
     ("ended infra_error", lambda job: f"{job.infra_error:,}" if job.infra_error else ""),
-    ("model calls", lambda job: f"{job.calls:,}"),
-    ("tokens in", lambda job: f"{job.tokens.prompt:,}"),
-    ("tokens out", lambda job: f"{job.tokens.completion:,}"),
-    ("time", lambda job: "" if job.seconds is None else format_seconds(job.seconds)),
-    ("price", lambda job: "" if job.usd is None else format_price(job.usd)),
-    ("calls per right answer", _per_right("calls", "{:,.1f}".format)),
-    ("tokens per right answer", _per_right("tokens", "{:,.0f}".format)),
-    ("time per right answer", _per_right("seconds", format_seconds)),
-    ("price per right answer", _per_right("usd", format_price)),
 )
 
 
@@ -170,6 +162,20 @@ def _count_tasks(pair: PairComparison) -> str:
 
 def _format_corrected(pair: PairComparison) -> str:
     return format_probability(pair.p_holm) if pair.p_holm != pair.figures.p else ""
+
+
+#: The rows of the table about what each job has cost.
+_OF_COST: Sequence[tuple[str, Callable[[ComparedJob], str]]] = (
+    ("model calls", lambda job: f"{job.calls:,}"),
+    ("tokens in", lambda job: f"{job.tokens.prompt:,}"),
+    ("tokens out", lambda job: f"{job.tokens.completion:,}"),
+    ("time", lambda job: "" if job.seconds is None else format_seconds(job.seconds)),
+    ("price", lambda job: "" if job.usd is None else format_price(job.usd)),
+    ("calls per right answer", _per_right("calls", "{:,.1f}".format)),
+    ("tokens per right answer", _per_right("tokens", "{:,.0f}".format)),
+    ("time per right answer", _per_right("seconds", format_seconds)),
+    ("price per right answer", _per_right("usd", format_price)),
+)
 
 
 #: The rows of the table about each pair of jobs, in the column of the second job.

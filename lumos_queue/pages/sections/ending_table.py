@@ -33,12 +33,16 @@ def tabulate_endings(jobs: Sequence[JobMaterial]) -> Iterator[Table]:
         for ending, job in endings
     ]
     if rows:
-        heads = ["ended", *(["job"] if several else []), "episodes", "failed example", ""]
-        last = len(heads) - 1
-        notes = {_explain_limit(job): None for ending, job in endings if ending.ending == Ending.LIMIT}
-        notes |= {"Look at an episode: lumos show EPISODE": None} if any(row[last - 1] for row in rows) else {}
-        texts = frozenset({0, 1, last - 1, last} if several else {0, last - 1, last})
-        yield Table("How episodes ended", heads, rows, " ".join(filter(None, notes)), texts, ranks=[*([0] * last), 1])
+        heads = ["ended", *(["job"] if several else []), "episodes"]
+        texts = frozenset({0, 1} if several else {0})
+        notes = list(dict.fromkeys(_explain_limit(job) for ending, job in endings if ending.ending == Ending.LIMIT))
+        if any(ending.example for ending, _ in endings):
+            texts |= {len(heads), len(heads) + 1}
+            heads += ["failed example", "why"]
+            notes.append("Look at an episode: lumos show EPISODE")
+        ranks = [int(head == "why") for head in heads]
+        cells = [row[: len(heads)] for row in rows]
+        yield Table("Endings", heads, cells, " ".join(filter(None, notes)), texts, ranks=ranks)
 
 
 def _explain_limit(job: JobMaterial) -> str:

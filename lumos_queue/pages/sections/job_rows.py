@@ -96,6 +96,11 @@ def _count_right(job: JobMaterial) -> str:
     return "" if right is None else format_count(right, job.report.n)
 
 
+def _count_missing(job: JobMaterial) -> str:
+    missing = job.report.n - job.report.results
+    return format_count(missing, job.report.n) if missing and _count_right(job) else ""
+
+
 def _count_wrong(job: JobMaterial) -> str:
     right = job.report.scores.correct if job.report.scores else None
     return "" if right is None else format_count(job.report.results - right, job.report.n)
@@ -147,7 +152,8 @@ _STATE_ROWS: Sequence[Row] = (
     ("items with a result", lambda job: f"{job.report.results:,} of {job.report.n:,}"),
     ("right", lambda job: _count_right(job) if job.row.kind != JobKind.CONVERT else ""),
     ("wrong", lambda job: _count_wrong(job) if job.row.kind != JobKind.CONVERT else ""),
-    ("accepted for both", lambda job: _count_right(job) if job.row.kind == JobKind.CONVERT else ""),
+    ("no result yet", _count_missing),
+    ("accepted for both modules", lambda job: _count_right(job) if job.row.kind == JobKind.CONVERT else ""),
     ("rating, 1 to 10", _format_rating),
     ("plans", _format_plans),
     ("quarantined", _count_items(ItemState.QUARANTINED)),

@@ -82,7 +82,8 @@ def _table(title: str, heads: Sequence[str], jobs: Sequence[JobMaterial], rows: 
     """Yield a table with a column for each job. Rows without any cell are left out, and so is a table without rows."""
     lines = [[label, *(describe(job) for job in jobs)] for label, describe in rows]
     if filled_lines := [line for line in lines if any(line[1:])]:
-        yield Table(title, ["", *heads], filled_lines, parallel=True)
+        texts = frozenset({0, 1} if len(jobs) == 1 else {0})
+        yield Table(title, ["", *heads], filled_lines, texts=texts, parallel=True)
 
 
 def _heads(jobs: Sequence[JobMaterial]) -> tuple[list[str], str]:
