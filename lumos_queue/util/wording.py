@@ -91,13 +91,15 @@ def format_seconds(seconds: float) -> str:
     """Format a duration as `0 s`, `0.672 s`, `7.58 s`, `43.2 s`, `3 min 20 s` or `2 h 05 min`."""
     if not math.isfinite(seconds):
         return str(seconds)
-    if seconds < 10:
-        return "0 s" if not seconds else f"{seconds:.3f} s" if seconds < 1 else f"{seconds:.2f} s"
-    if seconds < 120:
+    if seconds < 9.995:
+        return "0 s" if not seconds else f"{seconds:.3f} s" if seconds < 0.9995 else f"{seconds:.2f} s"
+    if seconds < 119.95:
         return f"{seconds:.1f} s"
-    if seconds < 7200:
-        return f"{seconds // 60:.0f} min {seconds % 60:02.0f} s"
-    return f"{seconds // 3600:,.0f} h {seconds % 3600 // 60:02.0f} min"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 120:
+        return f"{minutes} min {rest:02} s"
+    hours, minutes = divmod(round(seconds / 60), 60)
+    return f"{hours:,} h {minutes:02} min"
 
 
 def format_rough_seconds(seconds: float) -> str:
