@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +17,7 @@ from lumos_queue.util.model_loading import import_libraries
 
 if TYPE_CHECKING:
     from lumos_queue.papers.model import PaperColumn, PaperRow
+    from lumos_queue.papers.table_values import PaperTableRows
     from lumos_queue.settings import Settings
 
 
@@ -52,13 +54,14 @@ def papers(
     """
     with import_libraries():
         from lumos_queue.pages.sections.papers import papers as paper_blocks
+        from lumos_queue.reports.json_values import as_json
     from lumos_queue.cli.deployment import open_deployment
 
     deployment = open_deployment()
     settings = deployment.settings
     if not run:
         tables = _read_tables(settings, selection)
-        return output.result({"tables": tables}, lambda _: output.print_page(*paper_blocks(tables)))
+        return output.result({"tables": as_json(tables)}, lambda _: output.print_page(*paper_blocks(tables)))
     from lumos_queue.cli.data_offer import with_data
     from lumos_queue.cli.submit import submit_and_finish
     from lumos_queue.papers.evaluation_options import check_rows, find_row, make_request
@@ -105,7 +108,7 @@ def _require_weights(row: PaperRow, column: PaperColumn, roles: dict[str, str], 
     check_weights(row, column, {role: model_of(identities[url]) for role, url in urls.items()})
 
 
-def _read_tables(settings: Settings, selection: str) -> list[dict[str, Any]]:
+def _read_tables(settings: Settings, selection: str) -> list[PaperTableRows]:
     """Return the selected table, one row of it, or all tables. Without a database, rows have no stored evaluation."""
     from lumos_queue.errors import SpecError, unknown
 
@@ -122,20 +125,20 @@ def _read_tables(settings: Settings, selection: str) -> list[dict[str, Any]]:
         tables = papers_tables(None, keys)
     if row:
         handle, _, benchmark = row.partition("/")  # of tool agents: a subset
-        rows = tables[0]["rows"]
-        tables[0]["rows"] = [
-            table_row
-            for table_row in rows
-            if table_row.get("handle") == f"{key}/{handle}"
-            and benchmark in ("", table_row["benchmark"], table_row.get("split"))
-        ]
-        handles = {table_row["handle"].partition("/")[2] for table_row in rows if "handle" in table_row}
+        (table,) = tables
+        handles = {table_row.handle.partition("/")[2] for table_row in table.rows if table_row.handle}
         if not handles:
             raise SpecError(f"Table {key} has no rows that can be run. Show all of it with: lumos papers {key}")
         if handle not in handles:
             raise unknown(f"row of table {key}", handle, handles)
-        if not tables[0]["rows"]:
+        rows = [
+            table_row
+            for table_row in table.rows
+            if table_row.handle == f"{key}/{handle}" and benchmark in ("", table_row.benchmark, table_row.split)
+        ]
+        if not rows:
             raise SpecError(f"The row '{handle}' of table {key} has no figure for '{benchmark}'.")
+        return [replace(table, rows=rows)]
     return tables
 
 

@@ -1,4 +1,4 @@
-"""Compare the papers' tables with stored jobs: each published figure with our figure, as JSON.
+"""Compare the papers' tables with stored jobs: each published figure with our figure.
 
 All jobs of a kind, and their endpoints, are read at once. Scores are read only for the displayed jobs.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
@@ -34,6 +33,7 @@ from lumos_queue.papers.stored_evaluations import (
     remark_on_unverified,
     weight_mismatches,
 )
+from lumos_queue.papers.table_values import EvaluationFigure, PaperTableRows, TableRow
 from lumos_queue.papers.tool_matching import ToolJobs
 from lumos_queue.papers.tool_results import TOOL_TABLES
 from lumos_queue.papers.tool_rows import ToolFigures, tool_rows
@@ -80,8 +80,8 @@ class EvaluationScores:
         return self._scores[job.id]
 
 
-def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the tables with these keys as JSON, with titles and rows. Raises SpecError for an unknown key."""
+def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[PaperTableRows]:
+    """Return the tables with these keys, with titles and rows. Raises SpecError for an unknown key."""
     keys = list(keys)
     for key in keys:
         if key not in KEYS:
@@ -93,14 +93,14 @@ def papers_tables(connection: Connection | None, keys: Iterable[str]) -> list[di
     plans = PlannerFigures(
         connection, on_published_rows(evaluations.evaluations), TunedPlanners.of(connection if has_plans else None)
     )
-    return [{"table": key, "title": _title(key), "rows": _rows(key, evaluations, tools, plans)} for key in keys]
+    return [PaperTableRows(key, _title(key), _rows(key, evaluations, tools, plans)) for key in keys]
 
 
 def _title(key: str) -> str:
     return TITLES.get(key) or TABLES[key].title
 
 
-def _rows(key: str, evaluations: EvaluationScores, tools: ToolFigures, plans: PlannerFigures) -> list[dict[str, Any]]:
+def _rows(key: str, evaluations: EvaluationScores, tools: ToolFigures, plans: PlannerFigures) -> list[TableRow]:
     if key in TOOL_TABLES:
         return tool_rows(TOOL_TABLES[key], tools)
     if key in PLANNER_TABLES:
@@ -120,56 +120,55 @@ def _rows(key: str, evaluations: EvaluationScores, tools: ToolFigures, plans: Pl
     return [figure for row in TABLES[key].rows for figure in result_rows(TABLES[key], row, evaluations)]
 
 
-def _describe_published(name: str, figure: str, source: str, status: str) -> dict[str, Any]:
-    return {"row": name, "column": "", "published": figure, "source": source, "status": status}
+def _describe_published(name: str, figure: str, source: str, status: str) -> TableRow:
+    return TableRow(row=name, column="", published=figure, source=source, status=status)
 
 
-def result_rows(table: PaperTable, row: PaperRow, evaluations: EvaluationScores) -> list[dict[str, Any]]:
-    """Return a JSON object for each figure in a row of a table of results."""
+def result_rows(table: PaperTable, row: PaperRow, evaluations: EvaluationScores) -> list[TableRow]:
+    """Return a row for each figure in a row of a table of results."""
     return [paper_figure(table, row, COLUMNS[key], evaluations) for key in table.columns if key in row.figures]
 
 
-def paper_figure(
-    table: PaperTable, row: PaperRow, column: PaperColumn, evaluations: EvaluationScores
-) -> dict[str, Any]:
+def paper_figure(table: PaperTable, row: PaperRow, column: PaperColumn, evaluations: EvaluationScores) -> TableRow:
     """Return a published figure with that of the best stored evaluation, or with what an evaluation would need."""
     figure = row.figures[column.key]
-    fields: dict[str, Any] = {
-        "row": row.name,
-        "handle": f"{table.key}/{row.handle}",
-        "benchmark": column.benchmark,
-        "metric": column.metric,
-        "column": column.label,
-        "published": figure,
-        "value": number(figure),
-        "trained_on": "*" in figure,
-        "source": row.source,
-        "published_n": column.size,
-        "note": "; ".join(filter(None, (row.note, column.note))),
-    }
+    fields = TableRow(
+        row=row.name,
+        handle=f"{table.key}/{row.handle}",
+        benchmark=column.benchmark,
+        metric=column.metric,
+        column=column.label,
+        published=figure,
+        value=number(figure),
+        trained_on="*" in figure,
+        source=row.source,
+        published_n=column.size,
+        note="; ".join(filter(None, (row.note, column.note))),
+    )
     if row.quoted:
-        return fields | {"note": "", "status": f"not run: {QUOTED}"}
+        return replace(fields, note="", status=f"not run: {QUOTED}")
     if column.benchmark not in TESTABLE:
-        return fields | {"status": f"not run: no benchmark '{column.benchmark}' here"}
+        return replace(fields, status=f"not run: no benchmark '{column.benchmark}' here")
     best = find_best(row, column, evaluations.evaluations)
     if best is None:
         remark = remark_on_unverified(row, column, evaluations.evaluations)
-        return fields | {"status": "; ".join(filter(None, (f"not run: needs {row.needs(column)}", remark)))}
+        return replace(fields, status="; ".join(filter(None, (f"not run: needs {row.needs(column)}", remark))))
     metric = evaluations.scores(best.job).metrics.get(column.metric)
     if metric is None:
         requirement = "a judge (--role judge=URL)" if column.metric == "llm_accuracy" else f"the metric {column.metric}"
-        return fields | {"status": f"not run: job {best.job.id} has no score by {requirement}"}
-    own_figure = {
-        "job": best.job.id,
-        "value": round(100 * metric.value, 2),
-        "ci95": [round(100 * bound, 2) for bound in metric.ci95],
-        "n": best.size,
-        "of": metric.of,
-        "rows": best.rows.text,
-        "tools": best.tools,
-        "models": dict(best.models),
-    }
-    return fields | {"ours": own_figure, "status": _status(row, column, best, metric)}
+        return replace(fields, status=f"not run: job {best.job.id} has no score by {requirement}")
+    low, high = metric.ci95
+    own_figure = EvaluationFigure(
+        job=best.job.id,
+        value=round(100 * metric.value, 2),
+        ci95=(round(100 * low, 2), round(100 * high, 2)),
+        n=best.size,
+        of=metric.of,
+        rows=best.rows.text,
+        tools=best.tools,
+        models=best.models,
+    )
+    return replace(fields, ours=own_figure, status=_status(row, column, best, metric))
 
 
 def _status(row: PaperRow, column: PaperColumn, evaluation: StoredEvaluation, metric: Metric) -> str:
@@ -196,18 +195,18 @@ def _differences(row: PaperRow, column: PaperColumn, evaluation: StoredEvaluatio
 
 def _time(
     evaluations: EvaluationScores, name: str, formulation: str, domain: str, benchmark: str, seconds: int
-) -> dict[str, Any]:
+) -> TableRow:
     """Return a row of Table 6: the seconds of an evaluation from its first slice to its end, including pauses."""
     column = replace(COLUMNS[benchmark], judge="")
     row = PaperRow(name, {benchmark: str(seconds)}, formulation, domain)
-    fields: dict[str, Any] = {
-        "row": name,
-        "benchmark": benchmark,
-        "column": f"{column.label.split()[0]}, s",
-        "published": str(seconds),
-        "source": "[P]",
-        "note": "the papers: 2 × A6000, batches of 16",
-    }
+    fields = TableRow(
+        row=name,
+        benchmark=benchmark,
+        column=f"{column.label.split()[0]}, s",
+        published=str(seconds),
+        source="[P]",
+        note="the papers: 2 × A6000, batches of 16",
+    )
     timed_evaluations = [
         evaluation
         for evaluation in evaluations.evaluations
@@ -217,15 +216,15 @@ def _time(
         row, column, [evaluation for evaluation in timed_evaluations if evaluation.job.state == JobState.DONE]
     )
     if best is None:
-        return fields | {"status": f"not run: needs {row.needs(column)}"}
+        return replace(fields, status=f"not run: needs {row.needs(column)}")
     start, end = best.job.started_at, best.job.finished_at
     took = 100 * max(0.0, (end or 0.0) - (start or 0.0)) / best.job.items
-    own_figure = {
-        "job": best.job.id,
-        "value": round(took, 2),
-        "n": best.size,
-        "rows": best.rows.text,
-        "tools": best.tools,
-        "models": dict(best.models),
-    }
-    return fields | {"ours": own_figure, "status": "; ".join(_differences(row, column, best)) or "run"}
+    own_figure = EvaluationFigure(
+        job=best.job.id,
+        value=round(took, 2),
+        n=best.size,
+        rows=best.rows.text,
+        tools=best.tools,
+        models=best.models,
+    )
+    return replace(fields, ours=own_figure, status="; ".join(_differences(row, column, best)) or "run")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from lumos_queue.actions.maths.interface import MathsActions
 from lumos_queue.actions.session import public_actions
 from lumos_queue.domains.registry import DOMAINS
 from lumos_queue.papers.figures import TABLE_8
+from lumos_queue.papers.table_values import OfferedAction, TableRow
 
 
 def actions_of(domain: str) -> dict[str, str]:
@@ -28,7 +28,7 @@ def _first_line(method: Callable) -> str:
     return text.splitlines()[0].rstrip(".") if text else ""
 
 
-def interfaces() -> list[dict[str, Any]]:
+def interfaces() -> list[TableRow]:
     """Return a row for each action of the papers or of this project.
 
     The functions of tasks are not actions. Runs of expert models are left out, because another paper describes them.
@@ -41,15 +41,14 @@ def interfaces() -> list[dict[str, Any]]:
     for domain in (*TABLE_8, *other_domains):
         paper_actions, own_actions = TABLE_8.get(domain, {}), actions_of(domain) if domain in DOMAINS else {}
         for name in dict.fromkeys((*paper_actions, *own_actions)):
-            row: dict[str, Any] = {
-                "row": f"{domain}: {name}",
-                "column": "action",
-                "published": paper_actions.get(name, "–"),
-                "source": "[P]",
-            }
-            if name in own_actions:
-                row |= {"ours": {"value": name, "does": own_actions[name]}, "status": "offered"}
-            else:
-                row["status"] = "not offered here"
+            is_offered = name in own_actions
+            row = TableRow(
+                row=f"{domain}: {name}",
+                column="action",
+                published=paper_actions.get(name, "–"),
+                source="[P]",
+                ours=OfferedAction(name, own_actions[name]) if is_offered else None,
+                status="offered" if is_offered else "not offered here",
+            )
             rows.append(row)
     return rows

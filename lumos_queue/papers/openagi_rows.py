@@ -1,9 +1,9 @@
-"""The rows of OpenAGI's tables: each published figure with our figure, or with what our figure would need, as JSON."""
+"""The rows of OpenAGI's tables: each published figure with our figure, or with what our figure would need."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 from lumos_queue.benchmarks.openagi.splits import HELDOUT, tasks_of
 from lumos_queue.papers.openagi_commands import describe_need, row_commands
@@ -11,37 +11,37 @@ from lumos_queue.papers.openagi_matching import Measurement, PlannerFigures, is_
 from lumos_queue.papers.openagi_protocol import BENCHMARK, SAMPLES, list_departures, list_other_experts
 from lumos_queue.papers.openagi_results import METRICS, OVERALL, PlannerRow, PlannerTable
 from lumos_queue.papers.stored_evaluations import StoredEvaluation
+from lumos_queue.papers.table_values import ExpertFigure, TableRow
 from lumos_queue.reports.score_values import Metric, MissingOverall, OverallMean, OverallScore
 from lumos_queue.scoring.media.paper import SCORES
 
 _DISTANCE = "if the released code made this figure, it is a distance: the larger, the less alike"
-Row = dict[str, Any]
 
 
-def planner_rows(table: PlannerTable, figures: PlannerFigures) -> list[Row]:
+def planner_rows(table: PlannerTable, figures: PlannerFigures) -> list[TableRow]:
     """Return a row for each figure of a table: the three metrics and their mean."""
     return [_figure(table, row, column, figures) for row in table.rows for column in row.figures]
 
 
-def _figure(table: PlannerTable, row: PlannerRow, column: str, figures: PlannerFigures) -> Row:
+def _figure(table: PlannerTable, row: PlannerRow, column: str, figures: PlannerFigures) -> TableRow:
     figure = row.figures[column]
-    blank: Row = {
-        "row": row.name,
-        "handle": f"{table.key}/{row.slug}",
-        "benchmark": BENCHMARK,
-        "split": column.lower(),
-        "metric": METRICS.get(column, OVERALL),
-        "column": column,
-        "published": figure,
-        "value": float(figure),
-        "source": "[P]",
-        "published_n": "",
-        "note": _DISTANCE if column in ("ViT", OVERALL) and float(figure) else "",
-    }
+    blank = TableRow(
+        row=row.name,
+        handle=f"{table.key}/{row.slug}",
+        benchmark=BENCHMARK,
+        split=column.lower(),
+        metric=METRICS.get(column, OVERALL),
+        column=column,
+        published=figure,
+        value=float(figure),
+        source="[P]",
+        published_n="",
+        note=_DISTANCE if column in ("ViT", OVERALL) and float(figure) else "",
+    )
     best = figures.find_best(row)
     if best is None:
         status = "; ".join(filter(None, (f"not run: {describe_need(row)}", figures.explain_exclusion(row))))
-        return blank | {"status": status, "commands": row_commands(row)}
+        return replace(blank, status=status, commands=row_commands(row))
     measurement = figures.measurement(best.job)
     overall = measurement.overall
     metric_names = tuple(METRICS.values()) if column == OVERALL else (METRICS[column],)
@@ -51,7 +51,7 @@ def _figure(table: PlannerTable, row: PlannerRow, column: str, figures: PlannerF
         if name not in measurement.metrics or (isinstance(overall, MissingOverall) and name in overall.not_run)
     ]:
         status = f"not run: job {best.job.id} has no {', '.join(missing_names)}: needs their weights (docs/experts.md)"
-        return blank | {"status": status}
+        return replace(blank, status=status)
     metric: Metric | OverallMean
     if column == OVERALL:
         assert isinstance(overall, OverallScore)  # no metric is missing
@@ -59,10 +59,17 @@ def _figure(table: PlannerTable, row: PlannerRow, column: str, figures: PlannerF
     else:
         metric = measurement.metrics[METRICS[column]]
     n = sum(sum(measurement.versions[name].values()) for name in metric_names)
-    own_figure = {"value": metric.value, "ci95": list(metric.ci95), "n": f"{n:,}"}
-    own_figure |= {"digits": 4, "job": best.job.id, "rows": best.rows.text}
-    own_figure |= {"tools": best.tools, "models": dict(best.models)}
-    return blank | {"ours": own_figure, "status": _status(row, best, measurement, metric_names, figures)}
+    own_figure = ExpertFigure(
+        value=metric.value,
+        ci95=metric.ci95,
+        n=f"{n:,}",
+        digits=4,
+        job=best.job.id,
+        rows=best.rows.text,
+        tools=best.tools,
+        models=best.models,
+    )
+    return replace(blank, ours=own_figure, status=_status(row, best, measurement, metric_names, figures))
 
 
 def _status(

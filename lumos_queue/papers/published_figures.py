@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
@@ -18,6 +17,7 @@ from lumos_queue.papers.openagi_results import PLANNER_TABLES
 from lumos_queue.papers.openagi_rows import planner_rows
 from lumos_queue.papers.results import TABLES
 from lumos_queue.papers.stored_evaluations import load_stored_evaluations, on_published_rows
+from lumos_queue.papers.table_values import EvaluationFigure, ExpertFigure, JudgedFigure, TableRow
 from lumos_queue.papers.tool_matching import RUNS, VERDICTS, ToolJobs
 from lumos_queue.papers.tool_results import TOOL_TABLES
 from lumos_queue.papers.tool_rows import ToolFigures, tool_rows
@@ -65,7 +65,7 @@ def list_published_figures(
             figures[group] = []
             continue
         rows = [*_results(group, group_evaluations), *_tools(group, all_evaluations), *_plans(group, group_evaluations)]
-        figures[group] = _merge(_describe(table, row, scale) for table, row, scale in rows if row["value"] is not None)
+        figures[group] = _merge(_describe(table, row, scale) for table, row, scale in rows if row.value is not None)
     return figures
 
 
@@ -74,7 +74,7 @@ def _may_stand_beside(origin: RowOrigin | None, job: StoredJob) -> bool:
     return job.benchmark == VERDICTS or (origin is not None and origin.counts)
 
 
-_Row = tuple[str, dict[str, Any], float]  #: table, row, and the figure that corresponds to a score of 1
+_Row = tuple[str, TableRow, float]  #: table, row, and the figure that corresponds to a score of 1
 
 
 def _results(group: tuple[str, str], evaluations: EvaluationScores) -> Iterator[_Row]:
@@ -94,7 +94,8 @@ def _tools(group: tuple[str, str], evaluations: EvaluationScores) -> Iterator[_R
     judge_jobs = {evaluation.job.id for evaluation in evaluations.evaluations if evaluation.job.benchmark == VERDICTS}
     for table in TOOL_TABLES.values():
         for row in tool_rows(table, figures):
-            if row["split"] == split if benchmark == RUNS else row.get("ours", {}).get("job") in judge_jobs:
+            judge = row.ours.job if isinstance(row.ours, JudgedFigure) else ""
+            if row.split == split if benchmark == RUNS else judge in judge_jobs:
                 yield table.key, row, 100.0
 
 
@@ -109,12 +110,12 @@ def _plans(group: tuple[str, str], evaluations: EvaluationScores) -> Iterator[_R
             yield table.key, row, 1.0
 
 
-def _describe(table: str, row: dict[str, Any], scale: float) -> PublishedFigure:
-    own_figure, status = row.get("ours", {}), row["status"]
-    if "job" in own_figure:
-        status = f"{own_figure['job']} is a run of it" + ("" if status == "run" else f", but {status}")
-    value, note = row["value"] / scale, row.get("note", "")
-    return PublishedFigure(table, row["row"], row["metric"], row["published"], value, row["published_n"], status, note)
+def _describe(table: str, row: TableRow, scale: float) -> PublishedFigure:
+    status = row.status
+    if isinstance(row.ours, EvaluationFigure | JudgedFigure | ExpertFigure):
+        status = f"{row.ours.job} is a run of it" + ("" if status == "run" else f", but {status}")
+    value, metric, rows = (row.value or 0.0) / scale, row.metric or "", row.published_n or ""
+    return PublishedFigure(table, row.row, metric, row.published, value, rows, status, row.note or "")
 
 
 def _merge(figures: Iterator[PublishedFigure]) -> list[PublishedFigure]:

@@ -1,16 +1,18 @@
-"""The rows of the tables of tool agents as JSON: each published figure with ours and its costs, or what ours needs."""
+"""The rows of the tables of tool agents: each published figure with ours and its costs, or what ours needs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import add
 
 from db.engine.connection import Connection
 from db.queries.tool_figures import costs, tool_calls
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.papers.judgements import Judgements, read_judgements
 from lumos_queue.papers.model import number
+from lumos_queue.papers.table_values import Interval, JudgedFigure, PassCosts, TableRow
 from lumos_queue.papers.tool_commands import needs
 from lumos_queue.papers.tool_matching import RUNS, JudgedEvaluation, ToolEvaluation, ToolJobs
 from lumos_queue.papers.tool_results import MEAN, SUBSETS, ToolRow, ToolTable
@@ -18,8 +20,6 @@ from lumos_queue.records import Role
 from lumos_queue.reports.provenance import NONE
 from lumos_queue.reports.score_values import Metric
 from lumos_queue.scoring.statistics import compute_weighted_interval
-
-Row = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -43,25 +43,20 @@ class ToolFigures:
             self._calls[job.id] = tool_calls(self.connection, job.id)
         return self._calls[job.id]
 
-    def sum_costs(self, evaluation: JudgedEvaluation, metric: str) -> Row:
+    def sum_costs(self, evaluation: JudgedEvaluation, metric: str) -> PassCosts:
         """Return the total usage of all runs of the evaluation, and how many runs passed (a tie counts 1/2)."""
         assert self.connection is not None
         usage = costs(self.connection, evaluation.evaluation.job.id, evaluation.evaluation.formulation.roles)
         pass_count = sum(value for _, value in self.judgements(evaluation.judge.job).values.get(metric, ()))
-        return {
-            "passed": pass_count,
-            "model_calls": usage.model_calls,
-            "tokens": usage.tokens,
-            "tool_calls": usage.tool_calls,
-        }
+        return PassCosts(pass_count, usage.model_calls, usage.tokens, usage.tool_calls)
 
 
-def tool_rows(table: ToolTable, figures: ToolFigures) -> list[Row]:
+def tool_rows(table: ToolTable, figures: ToolFigures) -> list[TableRow]:
     """Return a row for each figure of a table: the six subsets and their mean."""
     return [figure for row in table.rows for figure in _method_rows(table, row, figures)]
 
 
-def _method_rows(table: ToolTable, row: ToolRow, figures: ToolFigures) -> list[Row]:
+def _method_rows(table: ToolTable, row: ToolRow, figures: ToolFigures) -> list[TableRow]:
     evaluations = {subset: figures.jobs.find_judged(table, row, subset) for subset in SUBSETS}
     subset_rows = [_figure(table, row, subset, evaluation, figures) for subset, evaluation in evaluations.items()]
     return [
@@ -76,52 +71,53 @@ def _method_rows(table: ToolTable, row: ToolRow, figures: ToolFigures) -> list[R
     ]
 
 
-def _blank(table: ToolTable, row: ToolRow, column: str) -> Row:
+def _blank(table: ToolTable, row: ToolRow, column: str) -> TableRow:
     figure = row.figures[column]
-    return {
-        "row": row.name,
-        "handle": f"{table.key}/{row.slug}",
-        "benchmark": RUNS,
-        "split": column,
-        "metric": table.metric,
-        "column": column,
-        "published": figure,
-        "value": number(figure),
-        "source": table.source,
-        "published_n": f"{table.queries[column]:,}" if column in table.queries else "",
-        "note": table.note,
-    }
+    return TableRow(
+        row=row.name,
+        handle=f"{table.key}/{row.slug}",
+        benchmark=RUNS,
+        split=column,
+        metric=table.metric,
+        column=column,
+        published=figure,
+        value=number(figure),
+        source=table.source,
+        published_n=f"{table.queries[column]:,}" if column in table.queries else "",
+        note=table.note,
+    )
 
 
 def _figure(
     table: ToolTable, row: ToolRow, subset: str, evaluation: JudgedEvaluation | None, figures: ToolFigures
-) -> Row:
+) -> TableRow:
     blank = _blank(table, row, subset)
     judgements = None if evaluation is None else figures.judgements(evaluation.judge.job)
     metric = None if judgements is None else judgements.metrics.get(table.metric)
     if evaluation is None or judgements is None or metric is None:
         status, commands = needs(table, row, subset, figures.jobs)
-        return blank | {"status": f"not run: {status}", "commands": commands}
-    own_figure = _format_measurement(metric.value, metric.ci95) | {
-        "n": evaluation.evaluation.stored.size,
-        "of": metric.of,
-        "rows": evaluation.evaluation.stored.rows.text,
-        "job": evaluation.judge.job.id,
-        "runs": evaluation.evaluation.job.id,
-        "tools": evaluation.evaluation.tools,
-        "models": {**evaluation.evaluation.stored.models, Role.JUDGE: evaluation.judge.models.get(Role.JUDGE, "")},
-    }
-    if rule := judgements.rules.get(table.metric):
-        own_figure["rule"] = rule
-    if row.against is not None and evaluation.against is not None:
-        own_figure |= {"against": evaluation.against.job.id}
-    elif metric.bounds is None:
-        own_figure |= {"spent": figures.sum_costs(evaluation, table.metric)}
-    return blank | {"ours": own_figure, "status": _status(table, row, evaluation, metric, figures)}
+        return replace(blank, status=f"not run: {status}", commands=commands)
+    run, judge = evaluation.evaluation, evaluation.judge
+    against = evaluation.against.job.id if row.against is not None and evaluation.against is not None else None
+    own_figure = JudgedFigure(
+        value=round(100 * metric.value, 2),
+        ci95=_in_per_cent(*metric.ci95),
+        n=run.stored.size,
+        of=metric.of,
+        rows=run.stored.rows.text,
+        job=judge.job.id,
+        runs=run.job.id,
+        tools=run.tools,
+        models={**run.stored.models, Role.JUDGE: judge.models.get(Role.JUDGE, "")},
+        rule=judgements.rules.get(table.metric) or None,
+        against=against,
+        spent=figures.sum_costs(evaluation, table.metric) if against is None and metric.bounds is None else None,
+    )
+    return replace(blank, ours=own_figure, status=_status(table, row, evaluation, metric, figures))
 
 
-def _format_measurement(value: float, interval: tuple[float, float]) -> Row:
-    return {"value": round(100 * value, 2), "ci95": [round(100 * bound, 2) for bound in interval]}
+def _in_per_cent(low: float, high: float) -> Interval:
+    return round(100 * low, 2), round(100 * high, 2)
 
 
 def _status(table: ToolTable, row: ToolRow, evaluation: JudgedEvaluation, metric: Metric, figures: ToolFigures) -> str:
@@ -172,40 +168,41 @@ def _other_answers(table: ToolTable, run: ToolEvaluation, figures: ToolFigures) 
 def _mean(
     table: ToolTable,
     row: ToolRow,
-    subset_rows: Sequence[Row],
+    subset_rows: Sequence[TableRow],
     evaluations: Sequence[JudgedEvaluation],
     figures: ToolFigures,
-) -> Row:
+) -> TableRow:
     """Return a row with the unweighted mean of the six subsets, if all are stored, complete, and by the same models."""
     blank = _blank(table, row, MEAN)
+    own_figures = [subset_row.ours for subset_row in subset_rows if isinstance(subset_row.ours, JudgedFigure)]
     missing_subsets = [
-        subset_row["split"]
+        subset_row.column
         for subset_row in subset_rows
-        if "ours" not in subset_row or subset_row["status"].startswith("incomplete")
+        if subset_row.ours is None or subset_row.status.startswith("incomplete")
     ]
     if missing_subsets:
         names = f": {', '.join(missing_subsets)}" if len(missing_subsets) < len(SUBSETS) else ""
-        return blank | {"status": f"not run: needs all six subsets, complete{names}"}
-    if len({tuple(sorted(subset_row["ours"]["models"].items())) for subset_row in subset_rows}) > 1:
-        return blank | {"status": "not run: needs all six subsets by the same models"}
+        return replace(blank, status=f"not run: needs all six subsets, complete{names}")
+    if len({tuple(sorted(figure.models.items())) for figure in own_figures}) > 1:
+        return replace(blank, status="not run: needs all six subsets by the same models")
     triples = []
     for evaluation in evaluations:
         values = figures.judgements(evaluation.judge.job).values[table.metric]
         triples += [((evaluation.evaluation.job.split, task), value, 1 / len(values)) for task, value in values]
     interval = compute_weighted_interval(triples)
     assert interval is not None, "each of the six has values"
-    jobs = [subset_row["ours"]["job"] for subset_row in subset_rows]
-    own_figure = _format_measurement(interval[0], interval[1:]) | {
-        "n": f"{sum(subset_row['ours']['of'] for subset_row in subset_rows):,}",
-        "job": ", ".join(dict.fromkeys(jobs)),
-        "models": subset_rows[0]["ours"]["models"],
-    }
-    if len(rules := {subset_row["ours"].get("rule") for subset_row in subset_rows} - {None}) == 1:
-        own_figure["rule"] = rules.pop()
-    if row.against is None:
-        usages = [subset_row["ours"]["spent"] for subset_row in subset_rows]
-        own_figure["spent"] = {name: sum(usage[name] for usage in usages) for name in usages[0]}
-    remarks = dict.fromkeys(
-        part for subset_row in subset_rows for part in subset_row["status"].split("; ") if part != "run"
+    rules = {figure.rule for figure in own_figures} - {None}
+    usages = [figure.spent for figure in own_figures if figure.spent is not None]
+    own_figure = JudgedFigure(
+        value=round(100 * interval[0], 2),
+        ci95=_in_per_cent(*interval[1:]),
+        n=f"{sum(figure.of or 0 for figure in own_figures):,}",
+        job=", ".join(dict.fromkeys(figure.job for figure in own_figures)),
+        models=own_figures[0].models,
+        rule=rules.pop() if len(rules) == 1 else None,
+        spent=reduce(add, usages) if row.against is None else None,
     )
-    return blank | {"ours": own_figure, "status": "; ".join(remarks) or "run"}
+    remarks = dict.fromkeys(
+        part for subset_row in subset_rows for part in subset_row.status.split("; ") if part != "run"
+    )
+    return replace(blank, ours=own_figure, status="; ".join(remarks) or "run")

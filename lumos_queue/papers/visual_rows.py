@@ -1,4 +1,4 @@
-"""The rows of Sum2Act's cases with image experts as JSON: the newest evaluation of each case, or what it would need.
+"""The rows of Sum2Act's cases with image experts: the newest evaluation of each case, or what it would need.
 
 The paper has no figures for these cases, so the rows compare nothing.
 """
@@ -6,8 +6,8 @@ The paper has no figures for these cases, so the rows compare nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
-from typing import Any
 
 from db.engine.connection import Connection
 from db.kinds.states import JobState
@@ -17,6 +17,7 @@ from lumos_queue.actions.experts.options import ALL, DEFAULT
 from lumos_queue.benchmarks.sum2act_visual.cases import CONDITIONED, DISH, NAME, RECOLOUR, WEBCAM
 from lumos_queue.experts.backends.base import Fidelity
 from lumos_queue.papers.stored_evaluations import StoredEvaluation
+from lumos_queue.papers.table_values import ExpertFigure, TableRow
 from lumos_queue.records import Role
 from lumos_queue.scoring.statistics import compute_weighted_interval
 
@@ -35,10 +36,9 @@ _COMMAND = (
     f"lumos evaluate {NAME} --split test --formulation {FORMULATION} --role router=URL --role state_manager=URL "
     "--tool experts=own"
 )
-Row = dict[str, Any]
 
 
-def visual_rows(connection: Connection | None, evaluations: Sequence[StoredEvaluation]) -> list[Row]:
+def visual_rows(connection: Connection | None, evaluations: Sequence[StoredEvaluation]) -> list[TableRow]:
     """Return a row for each case, from the best evaluation: complete if possible, and the newest.
 
     `evaluations`: the evaluations on the published rows, the newest first.
@@ -62,32 +62,25 @@ def _values_by_case(connection: Connection, job: str) -> dict[str, list[tuple[in
     return by_case
 
 
-def _row(case: str, best: StoredEvaluation | None, values: Sequence[tuple[int, float, float]]) -> Row:
-    blank: Row = {
-        "row": case,
-        "benchmark": NAME,
-        "metric": METRIC,
-        "column": "case",
-        "published": "qualitative",
-        "source": "[P]",
-    }
+def _row(case: str, best: StoredEvaluation | None, values: Sequence[tuple[int, float, float]]) -> TableRow:
+    blank = TableRow(row=case, benchmark=NAME, metric=METRIC, column="case", published="qualitative", source="[P]")
     interval = compute_weighted_interval(values)
     if best is None or interval is None:
-        return blank | {"status": f"not run: needs {_COMMAND} (the paper's experts: {PAPER_MODELS[case]})"}
+        return replace(blank, status=f"not run: needs {_COMMAND} (the paper's experts: {PAPER_MODELS[case]})")
     value, low, high = (round(100 * bound, 2) for bound in interval)
-    own_figure = {
-        "value": value,
-        "ci95": [low, high],
-        "n": f"{len(values):,}",
-        "job": best.job.id,
-        "rows": best.rows.text,
-        "tools": best.tools,
-        "models": dict(best.models),
-    }
+    own_figure = ExpertFigure(
+        value=value,
+        ci95=(low, high),
+        n=f"{len(values):,}",
+        job=best.job.id,
+        rows=best.rows.text,
+        tools=best.tools,
+        models=best.models,
+    )
     remarks = [*(["incomplete"] if _is_unfinished(best) else []), *best.remarks_on_rows]
     remarks.append(f"experts: {_format_experts(best.tools)}")
     remarks.append(f"router: {best.models.get(Role.ROUTER) or 'unknown'}")
-    return blank | {"ours": own_figure, "status": "; ".join(remarks)}
+    return replace(blank, ours=own_figure, status="; ".join(remarks))
 
 
 def _format_experts(tools: Mapping[str, str]) -> str:

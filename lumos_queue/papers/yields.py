@@ -12,8 +12,7 @@ is still in the denominator. If the rows of a file without ids were renumbered, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
@@ -22,6 +21,7 @@ from db.queries.jobs import jobs_of_kind
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.downloads.catalogue import can_verify
 from lumos_queue.papers.figures import TABLE_4, Converted
+from lumos_queue.papers.table_values import DomainYield, SourceYield, TableRow
 from lumos_queue.records import MODULES, Role
 from lumos_queue.row_origins.origins import STATED_REMARK, UNVERIFIED, RowOrigin, RowState, read_row_origins
 
@@ -48,23 +48,23 @@ class Yield:
         """Return the number of rows that are accepted for all of these modules."""
         return sum(row.judged and row.rejected.isdisjoint(modules) for row in self.rows)
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> SourceYield:
         # The planner replies once for each subgoal, and once to stop.
         turns = [row.subgoals + 1 for row in self.rows if row.judged and Role.PLANNER not in row.rejected]
         ways = {"teacher" if job.spec.get("teacher") else "by rule" for job in self.jobs}
-        return {
-            "job": ", ".join(job.id for job in self.jobs),
-            "n": f"{len(self.rows):,}",
-            "value": self.count_accepted(*MODULES),
-            "plan": self.count_accepted(Role.PLANNER),
-            "ground": self.count_accepted(Role.GROUNDER),
-            "turns": round(sum(turns) / len(turns), 3) if turns else None,
-            "how": " and ".join(sorted(ways)),
-        }
+        return SourceYield(
+            job=", ".join(job.id for job in self.jobs),
+            n=f"{len(self.rows):,}",
+            value=self.count_accepted(*MODULES),
+            plan=self.count_accepted(Role.PLANNER),
+            ground=self.count_accepted(Role.GROUNDER),
+            turns=round(sum(turns) / len(turns), 3) if turns else None,
+            how=" and ".join(sorted(ways)),
+        )
 
 
-def conversions(connection: Connection | None) -> list[dict[str, Any]]:
-    """Return the rows of Table 4 as JSON: a row for each source, and a row for the annotations of each domain."""
+def conversions(connection: Connection | None) -> list[TableRow]:
+    """Return the rows of Table 4: a row for each source, and a row for the annotations of each domain."""
     jobs = jobs_of_kind(connection, JobKind.CONVERT) if connection else []
     origins = read_row_origins(connection, jobs) if connection else {}
     return [row for domain in TABLE_4 for row in _rows(connection, jobs, origins, domain)]
@@ -72,24 +72,23 @@ def conversions(connection: Connection | None) -> list[dict[str, Any]]:
 
 def _rows(
     connection: Connection | None, jobs: Sequence[StoredJob], origins: Mapping[str, RowOrigin], domain: Converted
-) -> list[dict[str, Any]]:
+) -> list[TableRow]:
     yields = {source: _yield(connection, jobs, origins, source) for source in domain.sources}
     rows = []
     for source, published_rows in domain.sources.items():
-        row: dict[str, Any] = {
-            "row": f"{domain.domain}: {source}",
-            "column": "rows",
-            "published": f"{published_rows:,}",
-            "source": "[P]",
-        }
         source_yield = yields[source]
-        if source_yield.jobs:
-            row["ours"] = source_yield.figures()
         status = (
             _status(len(source_yield.rows), published_rows) if source_yield.jobs else f"not run: {_command(source)}"
         )
         omissions = [f"left out: {'; '.join(source_yield.left_out)}"] if source_yield.left_out else []
-        row["status"] = "; ".join([status, *source_yield.remarks, *omissions])
+        row = TableRow(
+            row=f"{domain.domain}: {source}",
+            column="rows",
+            published=f"{published_rows:,}",
+            source="[P]",
+            ours=source_yield.figures() if source_yield.jobs else None,
+            status="; ".join([status, *source_yield.remarks, *omissions]),
+        )
         rows.append(row)
     return [*rows, _total(domain, yields)]
 
@@ -132,21 +131,21 @@ def _departures(job: StoredJob, origin: RowOrigin) -> list[str]:
     ]
 
 
-def _total(domain: Converted, yields: Mapping[str, Yield]) -> dict[str, Any]:
-    row: dict[str, Any] = {
-        "row": f"{domain.domain}: annotations",
-        "column": "plan / ground",
-        "published": f"{domain.plan:,} / {domain.ground:,} of {sum(domain.sources.values()):,}",
-        "source": "[P]",
-        "note": "; ".join(filter(None, (f"{domain.turns} turns on average", domain.note))),
-    }
+def _total(domain: Converted, yields: Mapping[str, Yield]) -> TableRow:
+    row = TableRow(
+        row=f"{domain.domain}: annotations",
+        column="plan / ground",
+        published=f"{domain.plan:,} / {domain.ground:,} of {sum(domain.sources.values()):,}",
+        source="[P]",
+        note="; ".join(filter(None, (f"{domain.turns} turns on average", domain.note))),
+    )
     if missing_sources := [source for source, source_yield in yields.items() if not source_yield.jobs]:
-        return row | {"status": f"not run: no conversion of {', '.join(missing_sources)}"}
+        return replace(row, status=f"not run: no conversion of {', '.join(missing_sources)}")
     rows = sum(len(source_yield.rows) for source_yield in yields.values())
     counts = {name: sum(source_yield.count_accepted(name) for source_yield in yields.values()) for name in MODULES}
-    own_figure = {"n": f"{rows:,}", "plan": counts[Role.PLANNER], "ground": counts[Role.GROUNDER]}
+    own_figure = DomainYield(f"{rows:,}", counts[Role.PLANNER], counts[Role.GROUNDER])
     remarks = dict.fromkeys(remark for source_yield in yields.values() for remark in source_yield.remarks)
-    return row | {"ours": own_figure, "status": "; ".join([_status(rows, sum(domain.sources.values())), *remarks])}
+    return replace(row, ours=own_figure, status="; ".join([_status(rows, sum(domain.sources.values())), *remarks]))
 
 
 def _status(rows: int, published_rows: int) -> str:

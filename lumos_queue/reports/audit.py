@@ -58,7 +58,7 @@ def make_audit_report(audit: StoredAudit, samples: Sequence[AuditSlot], labeller
     opinions = [opinion(labels) for labels in label_sets]
     of_runs = audit.kind == AuditKind.RUNS
     strata = list(_count_strata(samples, opinions, of_runs))
-    judged_strata = [_judged(stratum) for stratum in strata]
+    judged_strata = [_make_stratum(stratum) for stratum in strata]
     strict_strata = [
         Stratum(stratum.population, stratum.drawn - stratum.counts.unlabelled, stratum.counts.right)
         for stratum in strata
@@ -106,7 +106,7 @@ def _count_labels(verdicts: Counter[str]) -> LabelCounts:
     return LabelCounts(**{verdict: verdicts[verdict] for verdict in COUNTED})
 
 
-def _judged(stratum: AuditStratum) -> Stratum:
+def _make_stratum(stratum: AuditStratum) -> Stratum:
     return Stratum(stratum.population, stratum.counts.right + stratum.counts.wrong, stratum.counts.right)
 
 

@@ -24,6 +24,7 @@ from lumos_queue.papers.stored_evaluations import (
     model_of,
     weight_mismatches,
 )
+from lumos_queue.reports.score_values import Metric
 from lumos_queue.row_origins.origins import RowOrigin, RowState
 
 VERIFIED = RowOrigin(RowState.VERIFIED, "hotpotqa/hotpot_dev_distractor_v1.json")
@@ -201,8 +202,8 @@ def hotpotqa(models=None, items=2990, agent=None, sampling=None, **infer):
     return StoredEvaluation(job, AGENT | (models or {}), VERIFIED)
 
 
-def status(found, column="hotpotqa", **metric):
-    return told(GPT4, COLUMNS[column], found, {"value": 1.0, **metric})
+def status(found, column="hotpotqa"):
+    return told(GPT4, COLUMNS[column], found, Metric(1.0, (0.0, 1.0), 1))
 
 
 def test_an_evaluation_by_the_papers_settings_is_a_run():

@@ -9,6 +9,7 @@ import pytest
 from db.engine.connection import open_database
 from lumos_queue.cli.main import main
 from lumos_queue.papers.comparison import papers_tables
+from lumos_queue.reports.json_values import as_json
 from lumos_queue.row_origins.origins import STATED_REMARK
 from lumos_queue.settings import read_settings
 
@@ -41,7 +42,7 @@ def convert(tmp_path, monkeypatch, capsys):
 def shown(name: str = "maths: gsm8k") -> dict:
     database = open_database(read_settings().database)
     with database.engine.connect() as connection:
-        (table,) = papers_tables(connection, ["4"])
+        (table,) = as_json(papers_tables(connection, ["4"]))
     database.close()
     return next(one for one in table["rows"] if one["row"] == name)
 
