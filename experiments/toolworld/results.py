@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -46,7 +46,7 @@ def print_results(plan: ToolWorldSweep, jobs: Mapping[str, str], folder: Path, p
         console.print(f"No evaluation of this sweep is done in '{folder}'.")
         return
     names = list(dict.fromkeys(evaluation.name for evaluation in plan.evaluations()))
-    scores: dict[str, dict[str, Any]] = {name: {} for name in names}
+    scores: dict[str, dict[str, SeedsScore]] = {name: {} for name in names}
     database = open_database(Settings(home=folder / "home").database)
     try:
         summary_table = Table(
@@ -91,12 +91,19 @@ def print_results(plan: ToolWorldSweep, jobs: Mapping[str, str], folder: Path, p
     finally:
         database.close()
     if picture is not None:
-        rows = [{"label": name, "scores": scores[name]} for name in names]
-        benchmarks = {cell: {"rule": None} for cell in plan.cells}
-        write_plot({"title": plan.title, "rows": rows, "benchmarks": benchmarks}, picture)
+        write_plot(plan.title, dict.fromkeys(plan.cells), scores, picture)
 
 
-def score_of(episodes: BySeed) -> dict[str, Any] | None:
+@dataclass(frozen=True, slots=True)
+class SeedsScore:
+    """A score over all seeds with its interval, and the score of each seed, as shares."""
+
+    value: float
+    ci95: tuple[float, float]
+    by_seed: Mapping[int, float]
+
+
+def score_of(episodes: BySeed) -> SeedsScore | None:
     """Verified pass over all seeds, and by seed; None where no episode was judged.
 
     The seeds' tries at a task are a cluster of the interval. An episode that was not judged is left out.
@@ -109,7 +116,7 @@ def score_of(episodes: BySeed) -> dict[str, Any] | None:
     if interval is None:
         return None
     by_seed = {seed: mean(value for _, value, _ in several) for seed, several in values.items() if several}
-    return {"value": interval[0], "ci95": list(interval[1:]), "by_seed": by_seed}
+    return SeedsScore(interval[0], interval[1:], by_seed)
 
 
 def pool_rows(episodes_by_name: Mapping[str, BySeed]) -> list[list[str]]:
@@ -147,8 +154,8 @@ def summary_row(episodes: BySeed) -> list[str]:
     score = score_of(episodes)
     pass_text = by_seed = "–"
     if score:
-        pass_text = "{:.1f} [{:.1f}, {:.1f}]".format(*(100 * share for share in (score["value"], *score["ci95"])))
-        by_seed = " ".join(f"{100 * share:.0f}" for share in score["by_seed"].values())
+        pass_text = "{:.1f} [{:.1f}, {:.1f}]".format(*(100 * share for share in (score.value, *score.ci95)))
+        by_seed = " ".join(f"{100 * share:.0f}" for share in score.by_seed.values())
     every = [episode for several in episodes.values() for episode in several]
     refusals = [episode.scores[UNSOLVABLE] for episode in every if UNSOLVABLE in episode.scores]
     return [

@@ -57,7 +57,8 @@ def train_sweep(
     (folder / RESULT).write_text(
         json_module.dumps(as_json(report), indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
     )
-    write_plot(report, folder / PLOT)
+    rules = {name: benchmark.rule for name, benchmark in report.benchmarks.items()}
+    write_plot(report.title, rules, {row.label: row.scores for row in report.rows}, folder / PLOT)
     files = [str(folder / RESULT), str(folder / PLOT)]
     output.result(
         as_json(replace(report, files=files)), lambda _: output.print_page(*sweep_blocks(report), *map(Text, files))

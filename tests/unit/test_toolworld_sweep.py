@@ -296,4 +296,4 @@ def test_tasks_that_one_of_two_has_not_judged_are_in_no_difference():
     assert pool_rows({"react": by_seed("-"), "sum2act": by_seed("1")}) == []
     assert score_of(by_seed("-", "-")) is None
     score = score_of(by_seed("01-", "11-"))
-    assert score is not None and score["value"] == 0.75 and score["by_seed"] == {0: 0.5, 1: 1.0}
+    assert score is not None and score.value == 0.75 and score.by_seed == {0: 0.5, 1: 1.0}
