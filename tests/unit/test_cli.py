@@ -3,6 +3,7 @@
 import json
 import re
 import sqlite3
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +14,7 @@ from lumos_queue.cli.output import escape
 from lumos_queue.cli.trajectory import with_markup
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.records import Task
+from lumos_queue.reports.episode_list import EpisodeLine
 from lumos_queue.reports.episode_values import Step
 from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.lanes import plan_rows
@@ -267,18 +269,22 @@ def test_an_episode_without_steps_shows_why(lumos, tmp_path):
     assert [one["level"] != "" for one in listed] == [False, False, True]
 
 
-def shown_episode(name: str, **others) -> dict:
-    return {
-        "episode": name,
-        "score": 1.0,
-        "ending": "answered",
-        "answer": "5",
-        "calls": 2,
-        "question": "How many?",
-        "benchmark": "gsm8k",
-        "level": "",
-        "gold": "5",
-    } | others
+def shown_episode(name: str, **others) -> EpisodeLine:
+    usual = EpisodeLine(
+        episode=name,
+        gold="5",
+        score=1.0,
+        ending="answered",
+        answer="5",
+        calls=2,
+        question="How many?",
+        benchmark="gsm8k",
+        formulation="iterative",
+        sample=0,
+        origin="run",
+        level="",
+    )
+    return replace(usual, **others)
 
 
 def test_a_list_of_episodes_leaves_out_what_says_nothing_and_keeps_to_the_width(capsys, monkeypatch):
