@@ -48,21 +48,19 @@ def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = ()
 
 
 def _print(material: Material, whole: bool) -> None:
-    """Print the overview of jobs, and all sections if `whole`; else the scores by fields, if they were requested."""
+    """Print the overview of jobs, and all sections if `whole`."""
     from lumos_queue.pages.limits import LEVELS
     from lumos_queue.pages.terminal import print_blocks, print_sections
 
     with import_libraries():
-        from lumos_queue.pages.sections.fields import scores_by_field
         from lumos_queue.pages.sections.overview import overview
-    console, blocks = output.console(), list(overview(material))
+    console = output.console()
+    print_blocks(console, list(overview(material)))
     if whole:
         with import_libraries():
             from lumos_queue.pages.compose import list_sections
-        print_blocks(console, blocks)
         print_sections(console, list_sections(material, LEVELS[0]))
         return
-    print_blocks(console, [*blocks, *(figure for job in material.jobs for figure in scores_by_field(job))])
     names = " ".join(job.id for job in material.jobs)
     output.say(f"all sections: lumos report {names} --all")
     output.say(f"a page with charts: lumos report {names} --html FILE")

@@ -272,15 +272,8 @@ def test_the_commands_measure_precision_and_build_by_it(lumos, stored, tmp_path)
     assert build["episodes"]["used"] == 99 and build["audit"]["name"] == "first"
     assert "strata of first with a precision of at least 90.0 %" in lumos("dataset", "show", "one", "--text")
     report_text = lumos("report", job, "--text")
-    assert report_text.rstrip().splitlines()[-1].split() == [
-        "accepted",
-        "perturbed",
-        "rules",
-        "1,",
-        "ambiguous",
-        "link",
-        "40",
-    ]
+    outcomes = [line.split() for line in report_text.splitlines() if line.startswith("accepted")]
+    assert ["accepted", "perturbed", "rules", "1,", "ambiguous", "link", "40"] in outcomes
     for arguments, message in (
         (["audit", "label", "first", "1", "right", "--kind", "link"], "Only the label wrong"),
         (["audit", "label", "first", "1", "wrong", "--step", "77"], "has no subgoal 77"),

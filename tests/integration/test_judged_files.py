@@ -94,7 +94,7 @@ def test_answers_without_a_readable_vote_are_incomplete_and_no_score(lumos, tmp_
         job = lumos("jobs", "--json").json["jobs"][0]["job"]
         shown = lumos("report", job, "--all")
     assert shown.code == 3 and re.search(r"judged +12 of 24", shown.out)
-    assert re.search(r"grade +incomplete: 50.0 to 100.0 %", shown.out)
+    assert re.search(r"grade \[95 %\] +incomplete: 50.0 to 100.0 %", shown.out)
     assert "12 of its items have an answer that the judge gave no readable grade" in shown.out
     assert f"lumos score {job} --judge URL" in shown.out
     assert re.search(r"12 read, 12 unreadable, 12 asked again", shown.out)

@@ -18,6 +18,7 @@ from lumos_queue.pages.sections.conversion import draw_verdicts, tabulate_outcom
 from lumos_queue.pages.sections.details import tabulate_samples
 from lumos_queue.pages.sections.ending_table import describe_reply_endings, tabulate_endings
 from lumos_queue.pages.sections.feedback import feedback
+from lumos_queue.pages.sections.fields import scores_by_field
 from lumos_queue.pages.sections.job_rows import COST_ROWS, PROVENANCE_ROWS, Row, list_score_rows
 from lumos_queue.pages.sections.remarks import remarks_on
 from lumos_queue.pages.sections.scores import tabulate_overalls
@@ -70,6 +71,7 @@ def _episodes(jobs: Sequence[JobMaterial], comparisons: Sequence[JobsComparison 
     for job in jobs:
         yield from _further_tables(job)
     short_heads = [job.id for job in jobs] if len(jobs) > 1 else [""]
+    yield from (figure for job in jobs for figure in scores_by_field(job))
     yield from _table("Time, cost and origin", short_heads, jobs, [*COST_ROWS, *PROVENANCE_ROWS])
 
 

@@ -9,7 +9,6 @@ from db.kinds.job_kinds import JobKind
 from lumos_queue.pages.blocks import Block, Figure, Table, Text
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
 from lumos_queue.pages.material import JobMaterial, Material
-from lumos_queue.pages.sections.fields import scores_by_field
 from lumos_queue.pages.sections.rules import tabulate_rules
 from lumos_queue.reports.job_report import JobReport
 from lumos_queue.reports.score_values import Mean, Metric, MissingOverall, Overall, OverallScore, SetScores
@@ -63,7 +62,6 @@ def scores(material: Material) -> Iterator[Block]:
         for job in scored_jobs:
             yield from tabulate_groups(job.report, job.label)
             yield from tabulate_overalls(job.report, job.label)
-        yield from (block for job in scored_jobs for block in scores_by_field(job))
 
 
 def _explain_no_figure(jobs: Sequence[JobMaterial], subject: str) -> str:
