@@ -21,7 +21,7 @@ from db.queue.commit import commit
 from db.queue.fence import beat
 from db.queue.training_steps import insert_models
 from lumos_queue.builds.options import BuildOptions
-from lumos_queue.cli.watch_result import format_watched, print_results, result_of
+from lumos_queue.cli.watch_result import format_watched, print_results
 from lumos_queue.cli.watch_screen import Screen
 from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.live.watched_jobs import WatchedJobs
@@ -187,7 +187,7 @@ def test_the_progress_of_jobs_has_figures_in_the_forms_of_all(stored, capsys):
         console.print(Screen(watched), height=height)
         texts.append(console.file.getvalue())  # type: ignore[attr-defined]
     texts.append(read_texts(_live_part(watched.jobs[0], watched)))
-    print_results([result_of(job) for job in watched.jobs])
+    print_results(watched.jobs)
     texts.append(capsys.readouterr().out)
     assert (
         "1,234/2,000" in texts[0]
