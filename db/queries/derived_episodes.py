@@ -63,11 +63,17 @@ def tries_of(connection: Connection, job: StoredJob) -> list[DerivedTry]:
     for row in rows:
         task = Task(job.benchmark, row.dataset, row.row, row.question, row.inputs, row.gold)
         tries.append(DerivedTry(task, row.sample, row.id, row.ending or "", row.answer, at_limit))
-    if not tries or not all("from" in derived_try.task.inputs for derived_try in tries):
+    if not tries or not all(map(_continues_episode, tries)):
         raise SpecError(
             f"The tasks of job {job.id} are not derived from episodes: name a job that this command has submitted."
         )
     return tries
+
+
+def _continues_episode(derived_try: DerivedTry) -> bool:
+    """Return whether the task continues an episode. A judge's task names its episode, but has no subgoals of it."""
+    origin = derived_try.task.inputs.get("from")
+    return isinstance(origin, dict) and {"episode", "subgoals"} <= origin.keys()
 
 
 def load_named_episodes(database: Database, names: Iterable[str]) -> Iterator[StoredEpisode]:

@@ -24,6 +24,7 @@ from lumos_queue.records import FinishReason
 from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.report import make_report
 from lumos_queue.rollouts.derivation import derive, regroundings
+from lumos_queue.rollouts.report import report_rollouts
 from lumos_queue.rollouts.stepwise import RolloutCounts, gold_hits, judge, prefixes
 from lumos_queue.settings import Settings
 from lumos_queue.submission.store import submit
@@ -32,6 +33,7 @@ from tests.faulty_agent import WRONG_SUBGOAL, WRONG_VALUE, FaultyAgent
 from tests.forked_commands import Forked
 from tests.integration.rollout_jobs import command, episodes, evaluate_agent, long_rows, rows_of, servers
 from tests.kills import killed_child
+from tests.scored_jobs import create_scored_job, tasks_of
 from tests.services import wait_until
 from tests.stored_rows import run_embedded
 
@@ -300,3 +302,11 @@ def test_episodes_of_two_kinds_are_two_jobs(rows, tmp_path):
     with pytest.raises(SpecError, match="one benchmark, split, licence and formulation"):
         derive([found[0], replace(found[1], split="test")], prefixes("each", False))
     database.close()
+
+
+@pytest.mark.parametrize("origin", [{"episode": "k3f9a2cd-1"}, {"subgoals": 2}, "k3f9a2cd-1", ["episode", "subgoals"]])
+def test_a_job_whose_tasks_name_an_episode_and_no_subgoals_of_it_is_refused(database, origin):
+    """A judge's tasks name the episode that they judge."""
+    job = create_scored_job(database, [[1]], tasks_of(1, **{"from": origin}))
+    with pytest.raises(SpecError, match=f"tasks of job {job} are not derived from episodes"):
+        report_rollouts(database, job, 0.5, [].append)
