@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, or_, select
 
 from db.engine.conditions import Condition
 from db.models import EpisodeRow, Item, TaskRow
@@ -23,9 +23,17 @@ class ExampleEpisode:
     gold: object  #: the gold answer of its task, as it is stored
 
 
-def find_ending_example(connection: Connection, job: str, ending: str, message: str | None) -> ExampleEpisode | None:
-    """Return the first episode of the job that ended in this way, with this message unless it is None."""
+def find_ending_example(
+    connection: Connection, job: str, ending: str, message: str | None, metric: str
+) -> ExampleEpisode | None:
+    """Return the first episode of the job that ended in this way and is not right; None if there is none.
+
+    `message`: its message; None for any message. `metric`: by which a score of at least HALF is right; '' for none.
+    """
     conditions = [] if message is None else [EpisodeRow.message == message]
+    if metric:
+        score = newest_score(connection, metric)
+        conditions.append(or_(score.is_(None), score < HALF))
     return _find(connection, job, EpisodeRow.ending == ending, *conditions)
 
 

@@ -32,10 +32,13 @@ def show_reports(deployment: Deployment, jobs: list[str], by: Sequence[str] = ()
     from lumos_queue.reports.json_values import as_json
 
     with import_libraries():
-        from lumos_queue.pages.material import read_material
+        from lumos_queue.pages.material import Material, read_material, read_overview, read_reports
     with deployment.database.engine.connect() as connection:
         rows = [get_job(connection, job) for job in jobs]
-        material = read_material(connection, rows, deployment.lease, by=by, overview=not whole)
+        if output.as_json:
+            material = Material(read_reports(connection, rows, deployment.lease, by))
+        else:
+            material = (read_material if whole else read_overview)(connection, rows, deployment.lease, by=by)
     reports = [
         as_json(replace(job.report, name=job.row.name, differs=job.called.differences, real_state=job.state))
         for job in material.jobs

@@ -58,7 +58,8 @@ def compose(jobs_page: JobsPage, limits: PageLimits) -> Document:
     """Return the page as a document, with texts truncated to the limits."""
     material = jobs_page.material
     first, *further, last = list_sections(material, limits)
-    compared = comparison(material.comparisons, limits.rows // 20, limits.text // 8)
+    comparisons = [several for several in material.comparisons if not isinstance(several, str)]
+    compared = comparison(comparisons, limits.rows // 20, limits.text // 8)
     chosen_failures = failures(material, jobs_page.failures, limits)
     sections = [
         first,

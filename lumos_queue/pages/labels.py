@@ -21,7 +21,6 @@ class JobLabel:
     """The texts by which a page identifies a job."""
 
     short: str  #: `k3f9a2cd one-pass`
-    name: str  #: the name that its submitter chose
     model: str  #: the names of its models
     differences: Mapping[str, str]  #: all differences to the other jobs, by name
 
@@ -37,5 +36,5 @@ def label_jobs(connection: Connection, jobs: Sequence[StoredJob]) -> list[JobLab
         plain = ", ".join(lines[:TOLD]) or job.name or job.formulation or job.kind
         model = ", ".join(dict.fromkeys(names[role_model] for role_model in job_models.values()))
         short = f"{job.id} {shorten(plain, MAX_LABEL)}"
-        labels.append(JobLabel(short, shorten(job.name, MAX_NAME), shorten(model, MAX_NAME), job_differences))
+        labels.append(JobLabel(short, shorten(model, MAX_NAME), job_differences))
     return labels

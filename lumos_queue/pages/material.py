@@ -89,44 +89,52 @@ class Material:
         yield from groups.items()
 
 
+def read_reports(
+    connection: Connection, jobs: Sequence[StoredJob], lease: Lease, by: Sequence[str] = ()
+) -> list[JobMaterial]:
+    """Read the reports, labels and states of jobs. `by` are fields by whose values scores are split.
+
+    `lease` decides which processes are alive.
+    """
+    labels, states = label_jobs(connection, jobs), real_states(connection, jobs, lease)
+    return [
+        JobMaterial(job, label, make_report(connection, job, by), str(states[job.id].state))
+        for job, label in zip(jobs, labels, strict=True)
+    ]
+
+
+def read_overview(
+    connection: Connection,
+    jobs: Sequence[StoredJob],
+    lease: Lease,
+    by: Sequence[str] = (),
+    prices: Prices | None = None,
+) -> Material:
+    """Read what the overview of jobs needs, which is much less than the sections need."""
+    reports = [
+        replace(job, endings=find_ending_examples(connection, job.row, job.report))
+        for job in read_reports(connection, jobs, lease, by)
+    ]
+    material = Material(reports, prices=prices)
+    return replace(material, comparisons=_compare(connection, material, by))
+
+
 def read_material(
     connection: Connection,
     jobs: Sequence[StoredJob],
     lease: Lease,
     prices: Prices | None = None,
     by: Sequence[str] = (),
-    overview: bool = False,
 ) -> Material:
-    """Read all data of jobs except trajectories. `by` are fields by whose values scores are split.
-
-    `lease` decides which processes are alive. If `overview`, read only what the first look at the jobs
-    needs, which is much faster for large jobs.
-    """
-    labels = label_jobs(connection, jobs)
-    states = real_states(connection, jobs, lease)
-    job_materials = [
-        _read_overview(connection, job, label, str(states[job.id].state), by)
-        for job, label in zip(jobs, labels, strict=True)
-    ]
-    if not overview:
-        buckets = max(6, min(MAX_BUCKETS, ALL_BUCKETS // len(jobs)))
-        job_materials = [_complete(connection, material, buckets) for material in job_materials]
-    material = Material(job_materials, prices=prices)
-    material = replace(material, comparisons=_compare(connection, material, by))
-    if overview:
-        return material
+    """Read all data of jobs except trajectories."""
     # Imported here, because the code of the papers takes longer to import than an overview to read.
     with import_libraries():
         from lumos_queue.papers.published_figures import list_published_figures
 
-    return replace(material, published=list_published_figures(connection, jobs))
-
-
-def _read_overview(
-    connection: Connection, job: StoredJob, label: JobLabel, state: str, by: Sequence[str]
-) -> JobMaterial:
-    report = make_report(connection, job, by)
-    return JobMaterial(job, label, report, state, endings=find_ending_examples(connection, job, report))
+    material = read_overview(connection, jobs, lease, by, prices)
+    buckets = max(6, min(MAX_BUCKETS, ALL_BUCKETS // len(jobs)))
+    job_materials = [_complete(connection, job, buckets) for job in material.jobs]
+    return replace(material, jobs=job_materials, published=list_published_figures(connection, jobs))
 
 
 def _complete(connection: Connection, job: JobMaterial, buckets: int) -> JobMaterial:

@@ -29,6 +29,12 @@ from lumos_queue.util.version import code_version
 
 log = logging.getLogger(__name__)
 
+
+def find_best_rule(rules: Mapping[str, Mean]) -> str:
+    """Return the name of the rule without a model that has the highest score. There must be a rule."""
+    return max(rules, key=lambda rule: rules[rule].value)
+
+
 Baselines = Mapping[str, Mean]  #: by the name of the rule
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
-from db.queries.examples import ExampleEpisode, find_ending_example, find_wrong_example
+from db.queries.examples import find_ending_example, find_wrong_example
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.records import Ending
 from lumos_queue.reports.job_report import JobReport
@@ -21,8 +20,8 @@ class EndingExample:
     ending: str
     episodes: int
     example: str = ""  #: the name of an episode that failed, `k3f9a2cd-17`; '' if none did
-    message: str = ""  #: of the example, the most frequent one of this ending
-    messages: int = 0  #: number of different messages of this ending, as far as the report lists them
+    message: str = ""  #: of the example; the most frequent one of this ending, if it is one of the report's problems
+    has_others: bool = False  #: whether episodes with this ending have other messages
     answer: str = ""  #: of the example
     gold: str = ""  #: the answer that was expected of it
 
@@ -35,20 +34,14 @@ def find_ending_examples(connection: Connection, job: StoredJob, report: JobRepo
 
 
 def _describe(connection: Connection, job: StoredJob, report: JobReport, ending: str, episodes: int) -> EndingExample:
+    metric = report.scores.metric if report.scores and job.kind == JobKind.EVALUATE else ""
+    problems = [problem for problem in report.episodes.problems if problem.ending == ending] if report.episodes else []
     if ending == Ending.ANSWERED:
-        scores, example = report.scores, None
-        if job.kind == JobKind.EVALUATE and scores is not None and scores.correct != report.n:
-            example = find_wrong_example(connection, job.id, scores.metric)
-        return _with(job, ending, episodes, example)
-    problems = report.episodes.problems if report.episodes else ()
-    messages = [problem.message for problem in problems if problem.ending == ending]
-    example = find_ending_example(connection, job.id, ending, messages[0] if messages else None)
-    return _with(job, ending, episodes, example, messages)
-
-
-def _with(
-    job: StoredJob, ending: str, episodes: int, example: ExampleEpisode | None, messages: Sequence[str] = ()
-) -> EndingExample:
+        has_wrong = bool(metric) and report.scores is not None and report.scores.wrong != 0
+        example = find_wrong_example(connection, job.id, metric) if has_wrong else None
+    else:
+        message = problems[0].message if problems else None
+        example = find_ending_example(connection, job.id, ending, message, metric)
     if example is None:
         return EndingExample(ending, episodes)
     return EndingExample(
@@ -56,7 +49,7 @@ def _with(
         episodes,
         f"{job.id}-{example.ordinal}",
         example.message,
-        len(messages),
+        ending != Ending.ANSWERED and (len(problems) != 1 or problems[0].episodes < episodes),
         example.answer or "",
         gold_text(example.gold),
     )

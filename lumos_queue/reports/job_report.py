@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from lumos_queue.records import Ending
-from lumos_queue.reports.completeness import UNGRADED, Completeness
+from lumos_queue.reports.completeness import Completeness
 from lumos_queue.reports.json_values import MERGED, OPTIONAL
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class JobReport:
     def results(self) -> int:
         """Items with a result. Those that ended with infra_error, or that have no grade, have none."""
         failed = self.episodes.endings.get(Ending.INFRA_ERROR, 0) if self.episodes else 0
-        return self.finished - failed - (self.result.lacking or {}).get(UNGRADED, 0)
+        return self.finished - failed - (self.judge.ungraded if self.judge else 0)
 
     @property
     def metrics(self) -> Mapping[str, Metric]:

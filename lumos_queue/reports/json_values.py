@@ -9,6 +9,8 @@ from typing import Any
 _PLACEMENT = "json"
 #: Metadata of a field whose key is left out of the JSON if its value is None.
 OPTIONAL = {_PLACEMENT: "left out if None"}
+#: Metadata of a field without a key in the JSON.
+HIDDEN = {_PLACEMENT: "hidden"}
 #: Metadata of a field whose own fields become keys of the object around it. None adds no key.
 MERGED = {_PLACEMENT: "merged"}
 _KEY = "json key"
@@ -25,7 +27,7 @@ def as_json(value: Any) -> Any:
         members: dict[str, Any] = {}
         for member in fields(value):
             content, placement = getattr(value, member.name), member.metadata.get(_PLACEMENT)
-            if content is None and placement:
+            if placement == HIDDEN[_PLACEMENT] or (content is None and placement):
                 continue
             if placement == MERGED[_PLACEMENT]:
                 members |= as_json(content)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lumos_queue.reports.json_values import MERGED, OPTIONAL
+from lumos_queue.reports.json_values import HIDDEN, MERGED, OPTIONAL
 
 Range = tuple[float, float]  #: the lower and the upper end
 
@@ -49,6 +49,12 @@ class JobScores:
     correct: int | None = field(default=None, metadata=OPTIONAL)  #: right items; None unless all scores are 0 or 1
     bounds: Range | None = field(default=None, metadata=OPTIONAL)  #: as those of a Metric
     metrics: Mapping[str, Metric]
+    judged: int = field(metadata=HIDDEN)  #: items with a score by the main metric
+
+    @property
+    def wrong(self) -> int | None:
+        """Judged items that are not right; None unless all scores are 0 or 1, or if no item is judged."""
+        return None if self.correct is None or not self.judged else self.judged - self.correct
 
 
 @dataclass(frozen=True, slots=True)

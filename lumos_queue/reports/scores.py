@@ -73,15 +73,16 @@ def _summary(
     main: Sequence[tuple[float, int, int]],
 ) -> JobScores:
     """Return the scores. `main` has (value, trials, episodes) of the main metric; `first` is its figure."""
-    ones = all(value in (0, 1) and trials == 1 for value, trials, _ in main)
+    is_binary = all(value in (0, 1) and trials == 1 for value, trials, _ in main)
     return JobScores(
         metric=metrics[0],
         value=first.value,
         ci95=first.ci95,
         complete=not missing_items,
-        correct=int(sum(value * episodes for value, _, episodes in main)) if ones else None,
+        correct=int(sum(value * episodes for value, _, episodes in main)) if is_binary else None,
         bounds=first.bounds,
         metrics=figures,
+        judged=sum(episodes for _, _, episodes in main),
     )
 
 

@@ -10,7 +10,7 @@ from db.engine.connection import Connection
 from db.queries.jobs import get_job
 from db.queue.training_steps import summarize_fits
 from lumos_queue.benchmarks.registry import open_benchmark_of
-from lumos_queue.reports.baselines import load_or_compute_baselines
+from lumos_queue.reports.baselines import find_best_rule, load_or_compute_baselines
 from lumos_queue.reports.json_values import MERGED, OPTIONAL
 from lumos_queue.reports.score_values import Mean
 from lumos_queue.reports.seeds import CombinedScore, combine_jobs
@@ -135,7 +135,7 @@ def _best_rule(connection: Connection, fits: Sequence[SweepFit], label: str) -> 
     rules = load_or_compute_baselines(connection, job, open_benchmark_of(job))
     if not rules:
         return None
-    name = max(rules, key=lambda rule: rules[rule].value)
+    name = find_best_rule(rules)
     return BestRule(name, rules[name])
 
 

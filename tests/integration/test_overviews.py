@@ -1,14 +1,22 @@
-"""The first look at jobs: the score first, nothing that a reader must not miss, and few lines."""
+"""The overview of jobs: the score first, nothing that a reader must not miss, and few lines."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, update
 
 from db.engine.connection import open_database
+from db.engine.lease import Lease
 from db.engine.migrate import upgrade
+from db.models import EpisodeRow, ItemSum
+from db.queries.jobs import get_job
+from lumos_queue.pages.material import read_overview
+from lumos_queue.pages.sections.overview import overview
+from lumos_queue.pages.terminal import render_blocks
+from lumos_queue.reports.comparison_values import JobsComparison
 from lumos_queue.settings import Settings
 from tests.page_jobs import BROKEN, FAILED, RIGHT, WRONG, evaluation
 from tests.page_parts import HOSTILE
@@ -149,3 +157,30 @@ def test_all_sections_have_what_the_overview_leaves_out(lumos, stored):
     positions = [whole.index(f"\n{title}\n") for title in titles]
     assert positions == sorted(positions) and not any(f"\n{title}\n" in overview for title in titles)
     assert "Trials of evaluate wordmath (test)" in whole and "answer at the limit" in whole
+
+
+def test_an_episode_that_is_right_at_its_limit_is_no_example_of_a_failure(lumos, stored):
+    job = evaluation(stored, [RIGHT, RIGHT, WRONG], "How far?")
+    with stored.writer.begin() as connection:
+        connection.execute(update(EpisodeRow).where(EpisodeRow.job == job).values(ending="limit", message="too long"))
+        connection.execute(update(ItemSum).where(ItemSum.job == job).values(ending="limit"))
+    (line,) = [line for line in lumos("report", job).lines if line.startswith("limit")]
+    assert line.split()[:4] == ["limit", "3", "(100.0", "%)"] and f"{job}-2" in line and "too long" in line
+
+
+def test_items_without_a_score_are_neither_right_nor_wrong(lumos, stored):
+    unscored = create_scored_job(stored, [[None], [None]])
+    words = " ".join(lumos("report", unscored).out.split())
+    assert "items with a result 0 of 2 no result yet 2 (100.0 %)" in words
+    assert " right " not in words and " wrong " not in words
+
+
+def test_a_difference_by_another_metric_is_not_below_the_main_metric(stored):
+    jobs = [create_scored_job(stored, [[1], [0]], digest=f"{seed:064x}", seed=seed) for seed in range(2)]
+    with stored.engine.connect() as connection:
+        material = read_overview(connection, [get_job(connection, job) for job in jobs], Lease(15.0))
+    assert "difference to" in render_blocks(list(overview(material)))
+    (comparison,) = material.comparisons
+    assert isinstance(comparison, JobsComparison)
+    by_another = replace(material, comparisons=[replace(comparison, metric="strict")])
+    assert "difference to" not in render_blocks(list(overview(by_another)))

@@ -162,7 +162,8 @@ def test_a_conversion_says_which_rows_were_accepted_and_how_they_were_checked(tm
     database = open_database(f"sqlite:///{tmp_path / 'lumos.db'}")
     page = require_harmless(pages(database, job)[0])
     database.close()
-    rows, checks, outcomes = (table_rows(table)[1:] for table in section(page, "conversion").iter("table"))
+    rows, checks = (table_rows(table)[1:] for table in section(page, "conversion").iter("table"))
+    (outcomes,) = (table_rows(table)[1:] for table in page.iter("table") if table_rows(table)[0][0] == "outcome")
     ((_, *cells, turns, speed),) = rows
     assert cells == ["wordmath", "4", *["4 (100.0 %)"] * 3] and float(turns) > 1 and float(speed.replace(",", "")) > 0
     assert [row[1:] for row in checks] == [["perturbed", "4 (100.0 %)", "4 (100.0 %)", "100.0 %"]]
@@ -221,7 +222,7 @@ def test_jobs_on_the_same_tasks_are_compared_and_what_one_got_right_is_shown_bes
 def test_jobs_that_cannot_be_compared_say_why(database):
     jobs = [evaluation(database, [RIGHT] * size, number=size) for size in (2, 3)]
     page = require_harmless(pages(database, *jobs)[0])
-    assert any("Not compared" in one.text for one in page.xpath("//section[@id='comparison']/p[@class='warning']"))
+    assert any("Not compared" in one.text for one in page.xpath("//section/p[@class='warning']"))
 
 
 @pytest.mark.long

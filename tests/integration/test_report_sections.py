@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from io import StringIO
 from typing import Any
 
-import pytest
 from rich.console import Console
 
 from db.engine.lease import Lease
 from db.queries.jobs import get_job
 from lumos_queue.pages.blocks import Block
-from lumos_queue.pages.limits import LEVELS
 from lumos_queue.pages.material import Material, read_material
 from lumos_queue.pages.sections.costs import costs
-from lumos_queue.pages.sections.details import details
 from lumos_queue.pages.sections.overview import overview
 from lumos_queue.pages.sections.scores import scores
-from lumos_queue.pages.sections.training import fits_and_models
 from lumos_queue.pages.terminal import print_blocks
 from lumos_queue.reports.adopted_figures import AdoptedFigures
 from lumos_queue.reports.calls_check import CallsCheck
@@ -53,16 +49,15 @@ def lines(blocks: Iterable[Block]) -> list[str]:
 
 def test_tasks_with_too_few_judged_samples_are_counted(database):
     material = read(database, create_scored_job(database, [[1, 1], [1, 0], [0, 0], [1, None]]))
-    for section in (details, overview):
-        text_lines = lines(section(material))
-        assert "figure value 95 % interval tasks too few samples judged" in text_lines
-        assert any(line.startswith("flip rate 33.3 % [") and line.endswith("] 3 1") for line in text_lines)
-        assert any(line.startswith("pass@1 62.5 % [") and line.endswith("] 4 0") for line in text_lines)
+    text_lines = lines(overview(material))
+    assert "figure value 95 % interval tasks too few samples judged" in text_lines
+    assert any(line.startswith("flip rate 33.3 % [") and line.endswith("] 3 1") for line in text_lines)
+    assert any(line.startswith("pass@1 62.5 % [") and line.endswith("] 4 0") for line in text_lines)
 
 
 def test_a_rate_of_no_task_has_no_interval(database):
     material = read(database, create_scored_job(database, [[1, None], [None, 0]]))
-    assert "flip rate – – 0 2" in lines(details(material))
+    assert "flip rate – – 0 2" in lines(overview(material))
 
 
 def test_trials_and_sample_sets_are_shown_if_a_mean_is_not_over_items(database):
@@ -80,7 +75,9 @@ def test_trials_and_sample_sets_are_shown_if_a_mean_is_not_over_items(database):
 def _scores(**metrics: Metric) -> JobScores:
     """The scores of a job with these metrics, the main metric first."""
     main = next(iter(metrics.values()))
-    return JobScores(metric=next(iter(metrics)), value=main.value, ci95=main.ci95, complete=True, metrics=metrics)
+    return JobScores(
+        metric=next(iter(metrics)), value=main.value, ci95=main.ci95, complete=True, metrics=metrics, judged=2
+    )
 
 
 def test_what_adopted_episodes_cost_is_apart_from_what_the_job_cost(database):
@@ -124,13 +121,10 @@ def test_remarks_on_figures_are_in_the_first_look(database):
 WINDOW = {"fit": "a", "step": 20, "loss": 1.5, "dev_loss": 2.25, "tokens": 3000, "seconds": 2.0}
 
 
-@pytest.mark.parametrize("section", [overview, lambda material: fits_and_models(material, LEVELS[0])])
-def test_losses_of_a_training_job_without_stored_steps_are_shown(
-    database, section: Callable[[Material], Iterable[Block]]
-):
+def test_losses_of_a_training_job_without_stored_steps_are_shown(database):
     job = train_job(database)
     windows = [TrainingPart(1, WINDOW | {"tokens_per_second": 1500.0}), TrainingPart(2, {"counts": {"rows": 7}})]
     training = TrainingFigures(windows, None, None, None, None)
-    text_lines = lines(section(read(database, job, training=training)))
+    text_lines = lines(overview(read(database, job, training=training)))
     assert "fit steps done loss dev loss tokens tokens/s time" in text_lines
     assert "a 20 1.5000 2.2500 3,000 1,500 2.00 s" in text_lines

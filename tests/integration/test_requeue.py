@@ -146,9 +146,9 @@ def test_the_command_and_the_report(database, ended, monkeypatch, tmp_path, caps
         connection.execute(update(JobRow).values(spec={"agent": {"domain": "maths", "roles": {}}}))
         connection.execute(update(EpisodeRow).values(agent="a"))
     assert main(["report", ended]) == 3
-    said = capsys.readouterr().out
-    assert f"{ended}: 2 items refused: lumos resume {ended} --only refused" in said
-    assert f"{ended}: 1 item died: lumos resume {ended} --only died" in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert f"{ended}: 2 items failed by refused. Only these: lumos resume {ended} --only refused" in output
+    assert f"{ended}: 1 item failed by died. Only these: lumos resume {ended} --only died" in output
     assert main(["resume", ended, "--only", "unknown"]) == 2
     said = capsys.readouterr().err
     assert "No class of failures called 'unknown'" in said and "refused" in said and "died" in said

@@ -9,7 +9,7 @@ from db.models import Attempt, CompletionRow, EpisodeRow
 from db.queries.jobs import get_job
 from db.queue.recount import differences, repair
 from lumos_queue.pages.limits import LEVELS
-from lumos_queue.pages.material import read_material
+from lumos_queue.pages.material import read_material, read_overview
 from lumos_queue.pages.sections.overview import overview
 from lumos_queue.pages.sections.provenance import provenance
 from lumos_queue.pages.terminal import render_blocks
@@ -61,7 +61,7 @@ def test_a_report_names_every_version_of_code_and_prompts(database, tmp_path):
 def test_one_version_is_named_without_a_count(tmp_path):
     stored, job = evaluate_agent(tmp_path / "home", long_rows(2, 2), {}, {})
     with stored.engine.connect() as connection:
-        material = read_material(connection, [get_job(connection, job)], Lease(15.0), overview=True)
+        material = read_overview(connection, [get_job(connection, job)], Lease(15.0))
     stored.close()
     (line,) = [line for line in render_blocks(list(overview(material))).splitlines() if line.startswith("code")]
     assert line.split() == ["code", material.jobs[0].report.code_version]

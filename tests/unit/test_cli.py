@@ -203,7 +203,7 @@ def test_reports_of_two_formulations_stand_side_by_side_and_others_apart(lumos, 
     assert shown.count("best rule without a model") == 1
     whole = lumos("report", one_pass, iterative["job"], converted["job"], "--all").out
     assert re.search(r"^rule: best constant +\d", whole, re.M)
-    assert re.search(r" episodes with expected calls 2 of 2$", whole, re.M)
+    assert re.search(r" episodes with expected calls: 2 of 2$", whole, re.M)
 
 
 def test_inference_keeps_answers_without_judging_them(lumos, agent):

@@ -20,7 +20,7 @@ HEAD = [
     *("seconds", "code_version", "plugins", "seed", "complete"),
 ]
 METRIC = Metric(0.5, (0.2, 0.8), 4)
-SCORES = JobScores(metric="accuracy", value=0.5, ci95=(0.2, 0.8), complete=True, metrics={"accuracy": METRIC})
+SCORES = JobScores(metric="accuracy", value=0.5, ci95=(0.2, 0.8), complete=True, metrics={"accuracy": METRIC}, judged=4)
 EPISODES = EpisodeFigures(
     endings={"answered": 3, "infra_error": 1},
     code_versions=[],
@@ -60,7 +60,15 @@ def test_answers_without_a_grade_change_the_keys_of_an_incomplete_job_where_they
     keys = as_json(report)
     assert list(keys)[14:17] == ["complete", "lacking", "go_on"]
     assert keys["complete"] is False and keys["lacking"] == {"quarantined": 1, "ungraded": 2}
-    assert report.result == graded and report.results == 9 - 1 - 2
+    assert report.result == graded
+
+
+def test_answers_without_a_grade_are_no_results_while_the_job_runs_either():
+    figures = {name: 0 for name in ("grades", "votes", "answers", "graded", "without_answer", "read", "unreadable")}
+    figures |= {name: 0 for name in ("missing", "again", "ties", "calls", "retries")}
+    judge = JudgeFigures(ungraded=2, tokens=Tokens(0, 0), **figures)
+    assert empty_report(episodes=EPISODES, finished=9, judge=judge).results == 9 - 1 - 2
+    assert empty_report(episodes=EPISODES, finished=9).results == 9 - 1
 
 
 def test_answers_without_a_grade_add_keys_to_a_job_that_was_complete_without_them():

@@ -156,7 +156,7 @@ def test_nothing_is_cut_in_a_narrow_terminal(data, weights, monkeypatch, width):
     assert line.split()[:4] == ["LUMOS-O", "GSM8K", "50.5*", "0.0"] and line.split()[-1] == "3"
     after = " ".join(shown[shown.index(line) + len(line) :].split())
     assert after.startswith(
-        "status other weights: planner is ai2lumos/lumos_maths_ground_onetime, not lumos_maths_plan"
+        "status: other weights: planner is ai2lumos/lumos_maths_ground_onetime, not lumos_maths_plan"
     )
     (quoted,) = [line for line in shown.splitlines() if line.startswith("AgentLM-13B")]
     assert quoted.endswith("not run: quoted from its paper") == (width == 120), "a short status stands in its line"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from lumos_queue.pages.blocks import Block, Figure, Table, Text
+from lumos_queue.pages.blocks import Block, Figure, Table
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
@@ -12,6 +12,8 @@ from lumos_queue.records import MODULES
 from lumos_queue.reports.conversion import BOTH, ConversionFigures
 from lumos_queue.reports.conversion_filters import FilterVerdicts
 from lumos_queue.util.wording import MISSING, format_average, format_count, format_rate, format_share, plain
+
+MAX_VERDICTS = 8  #: filters of a conversion in its overview
 
 
 def conversion(material: Material, limits: PageLimits) -> Iterator[Block]:
@@ -33,10 +35,9 @@ def conversion(material: Material, limits: PageLimits) -> Iterator[Block]:
         heads = ["job", "level", "rows", "this level or stronger", "of accepted rows"]
         yield Table("Checks", heads, rows, note, frozenset({0, 1}))
     for number, (job, figures) in enumerate(jobs):
-        if verdicts := figures.verdicts[: max(5, limits.rows // (2 * len(jobs)))]:
+        if len(figures.verdicts) > MAX_VERDICTS:
+            verdicts = figures.verdicts[: max(MAX_VERDICTS, limits.rows // (2 * len(jobs)))]
             yield draw_verdicts(f"verdicts-{number}", job, verdicts)
-        yield from tabulate_outcomes(job.id, figures)
-        yield from (Text(f"{job.id}: {remark}") for remark in figures.remarks)
 
 
 def tabulate_outcomes(job: str, figures: ConversionFigures) -> Iterator[Table]:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 def details(material: Material) -> Iterator[Block]:
     for job in material.jobs:
-        if job.report.samples:
-            yield tabulate_samples(job, job.report.samples)
         if calls := job.report.tool_calls:
             rows = [[plain(group.status), plain(group.provenance), f"{group.calls:,}"] for group in calls]
             heads = ["status", "answer from", "calls"]

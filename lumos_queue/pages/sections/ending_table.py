@@ -11,7 +11,7 @@ from lumos_queue.pages.sections.provenance import format_reply_endings
 from lumos_queue.records import Ending
 from lumos_queue.reports.ending_examples import EndingExample
 from lumos_queue.scoring.limit import AtLimit
-from lumos_queue.util.wording import MISSING, format_count, plural
+from lumos_queue.util.wording import MISSING, format_count
 
 MAX_MESSAGE, MAX_ANSWER = 160, 40  #: characters of a message, and of an answer
 
@@ -61,8 +61,7 @@ def _describe(ending: EndingExample) -> str:
     if not ending.example:
         return ""
     if ending.message:
-        further = f" (and {plural(ending.messages - 1, 'other message')})" if ending.messages > 1 else ""
-        return shorten(ending.message, MAX_MESSAGE) + further
+        return shorten(ending.message, MAX_MESSAGE) + (" (and other messages)" if ending.has_others else "")
     answer, gold = (" ".join(shorten(text, MAX_ANSWER).split()) or MISSING for text in (ending.answer, ending.gold))
     return f"answer {answer}, expected {gold}" if ending.answer or ending.gold else ""
 

@@ -12,6 +12,7 @@ from db.kinds.job_kinds import JobKind
 from db.kinds.states import ItemState, JobState
 from lumos_queue.pages.material import JobMaterial
 from lumos_queue.pages.sections.scores import main_metric
+from lumos_queue.reports.baselines import find_best_rule
 from lumos_queue.reports.comparison_values import JobsComparison, PairComparison
 from lumos_queue.reports.score_values import Metric
 from lumos_queue.reports.tool_rules import BY_RULE, PASS, TIED, WIN, WON, label_metric
@@ -46,10 +47,10 @@ def _metric_rows(jobs: Sequence[JobMaterial], compared: JobsComparison | None) -
             f"{label_metric(name, bool(jobs[0].report.rules))} [95 %]",
             lambda job, name=name: format_whole_metric(_metric(job, name)),
         )
+        if compared and name == compared.metric:
+            pairs = {pair.b: _format_pair(pair) for pair in compared.comparisons}
+            yield f"difference to {compared.baseline}, points", lambda job, pairs=pairs: pairs.get(job.id, "")
         if name == jobs[0].metric:
-            if compared:
-                pairs = {pair.b: _format_pair(pair) for pair in compared.comparisons}
-                yield f"difference to {compared.baseline}, points", lambda job, pairs=pairs: pairs.get(job.id, "")
             yield "best rule without a model", _format_best_rule
 
 
@@ -60,7 +61,7 @@ def _metric(job: JobMaterial, name: str) -> Metric | None:
 def _format_best_rule(job: JobMaterial) -> str:
     if not (rules := job.report.baselines):
         return ""
-    name = max(rules, key=lambda rule: rules[rule].value)
+    name = find_best_rule(rules)
     return f"{format_measurement(rules[name].value, rules[name].ci95)}\nrule: {plain(name)}"
 
 
@@ -92,18 +93,18 @@ def _count_items(state: ItemState) -> Callable[[JobMaterial], str]:
 
 
 def _count_right(job: JobMaterial) -> str:
-    right = job.report.scores.correct if job.report.scores else None
-    return "" if right is None else format_count(right, job.report.n)
+    scores = job.report.scores
+    return "" if scores is None or scores.wrong is None else format_count(scores.correct or 0, job.report.n)
+
+
+def _count_wrong(job: JobMaterial) -> str:
+    scores = job.report.scores
+    return "" if scores is None or scores.wrong is None else format_count(scores.wrong, job.report.n)
 
 
 def _count_missing(job: JobMaterial) -> str:
     missing = job.report.n - job.report.results
-    return format_count(missing, job.report.n) if missing and _count_right(job) else ""
-
-
-def _count_wrong(job: JobMaterial) -> str:
-    right = job.report.scores.correct if job.report.scores else None
-    return "" if right is None else format_count(job.report.results - right, job.report.n)
+    return format_count(missing, job.report.n) if missing and job.report.scores else ""
 
 
 def _format_tokens(job: JobMaterial) -> str:

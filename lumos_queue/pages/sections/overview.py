@@ -1,4 +1,4 @@
-"""The first look at jobs, in the order in which readers ask.
+"""The overview of jobs, in the order in which readers ask.
 
 The score beside what it is compared with; whether the job is complete, and the command that completes it; how episodes
 ended, and the most frequent failures with an example; time, calls, tokens and price; the origin of rows and code. All
@@ -14,7 +14,7 @@ from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.limits import shorten
 from lumos_queue.pages.material import JobMaterial, Material
 from lumos_queue.pages.sections.comparison import conclude
-from lumos_queue.pages.sections.conversion import draw_verdicts, tabulate_outcomes
+from lumos_queue.pages.sections.conversion import MAX_VERDICTS, draw_verdicts, tabulate_outcomes
 from lumos_queue.pages.sections.details import tabulate_samples
 from lumos_queue.pages.sections.ending_table import describe_reply_endings, tabulate_endings
 from lumos_queue.pages.sections.feedback import feedback
@@ -27,7 +27,6 @@ from lumos_queue.reports.comparison_values import JobsComparison
 from lumos_queue.reports.differences import describe_differences
 from lumos_queue.util.wording import plain
 
-MAX_VERDICTS = 8  #: filters of a conversion
 MAX_CONCLUSIONS = 3  #: sentences on differences to the first job
 MAX_DIFFERENCES, MAX_HEAD = 4, 24  #: lines about differences in the head of a column, and characters of a line
 

@@ -25,17 +25,18 @@ def remarks_on(job: JobMaterial) -> Iterator[Text]:
     if text := remark(report.result):
         yield Text(f"{job.id} is {text}", warns=True)
     elif report.finished < report.n:
-        text = f"{report.finished:,} of {report.n:,} items have a result, and scores show what they can become"
+        text = f"{report.results:,} of {report.n:,} items have a result"
+        text += ", and scores show what they can become" if report.scores else ""
         hint = f". Continue with: lumos resume {job.id}" if job.state == RealState.NOBODY else ""
         yield Text(f"{job.id}: {job.state}; {text}{hint}", warns=True)
     if report.waiting == PAUSED_BY_PERSON:
         yield Text(f"{job.id} is paused by a person. Continue with: lumos resume {job.id}", warns=True)
     elif report.waiting and not report.completeness.reason:
         yield Text(f"{job.id} waits: {report.waiting}", warns=True)
-    if len(failures := report.failures or ()) > 1:
-        for failure in failures:
-            items = plural(failure.items, "item")
-            yield Text(f"Only the {items} of {job.id} that failed by {failure.kind}: {failure.go_on}")
+    failures = report.failures or ()
+    for failure in failures:
+        command = f". Only these: {failure.go_on}" if len(failures) > 1 else ""
+        yield Text(f"{job.id}: {plural(failure.items, 'item')} failed by {failure.kind}{command}")
     for problem in report.episodes.problems if report.episodes else ():
         if not problem.ending:
             yield Text(f"{job.id}: {plural(problem.episodes, 'episode')}: {problem.message}", warns=True)

@@ -61,7 +61,6 @@ def scores(material: Material) -> Iterator[Block]:
         yield from tabulate_rules(f"{kind} {benchmark} ({split})", scored_jobs)
         for job in scored_jobs:
             yield from tabulate_groups(job.report, job.label)
-            yield from tabulate_overalls(job.report, job.label)
 
 
 def _explain_no_figure(jobs: Sequence[JobMaterial], subject: str) -> str:

@@ -30,9 +30,8 @@ def fits_and_models(material: Material, limits: PageLimits) -> Iterator[Block]:
     for number, job in enumerate(job for job in material.jobs if job.row.kind == JobKind.TRAIN):
         if (training := job.report.training) is None:
             continue
-        if training.fits:
-            yield tabulate_fits(job, training.fits)
-        yield from tabulate_windows(job, training.windows)
+        if training.fits or training.feedback_steps:  # without these, the overview has the parts
+            yield from tabulate_windows(job, training.windows)
         losses = [_StepValue(step.fit, step.step, step.loss) for step in training.training_steps or ()]
         rewards = [_StepValue(step.fit, step.step, step.reward) for step in training.feedback_steps or ()]
         curves = [*_curves(job, losses, "loss", number), *_curves(job, rewards, "reward", number)]
