@@ -8,6 +8,7 @@ from lumos_queue.reports.cost import ModelCost
 from lumos_queue.reports.episode_figures import EpisodeFigures, Problem
 from lumos_queue.reports.failures import FailureClass
 from lumos_queue.reports.json_values import as_json
+from lumos_queue.reports.judge import JudgeFigures
 from lumos_queue.reports.provenance import ClassScores
 from lumos_queue.reports.score_values import JobScores, Metric
 from lumos_queue.reports.tool_rules import RuleFigures
