@@ -250,7 +250,7 @@ def test_states_are_made_again_from_the_steps():
         assert not isinstance(command, list)
         exchange.reply = script.answer(command)
     assert [len(one.results) for one in seen] == [0, 1]
-    assert seen[1].as_json()["results"][0]["text"] == "shipped"
+    assert seen[1].results[0].text == "shipped"
 
 
 # --- all

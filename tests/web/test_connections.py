@@ -90,7 +90,7 @@ def test_a_head_after_a_login_is_bounded_too(database):
 def test_a_body_without_a_session_is_bounded_also_in_parts(database):
     with serve(database, request_bytes=8 * KIB) as client:
         head = client.head("/login", FORM, f"Content-Length: {2**30}", method="POST")
-        assert read_answer(client.open(head)) == (413, b"This request may have at most 8,192 bytes.\n")
+        assert read_answer(client.open(head)) == (413, b"This request may have at most 8.2 kB.\n")
         connection = client.open(client.head("/login", FORM, "Transfer-Encoding: chunked", method="POST"))
         with pytest.raises(ConnectionError):
             while True:
