@@ -30,6 +30,18 @@ def format_share(value: float) -> str:
     return f"{100 * value:.1f} %" if math.isfinite(value) else str(value)
 
 
+def is_share(value: float) -> bool:
+    """Return whether a mean can be a share. Stored sums, such as those of rewards, may have another mean."""
+    return 0 <= value <= 1
+
+
+def format_mean(value: float) -> str:
+    """Format a mean score: a share as `37.5 %`, another mean as `mean 520`, `mean 1,234` or `mean -0.25`."""
+    if is_share(value) or not math.isfinite(value):
+        return format_share(value)
+    return f"mean {value:,.0f}" if abs(value) >= 1000 else f"mean {value:.3g}"
+
+
 def format_interval(low: float, high: float) -> str:
     """Format an interval of shares as `[24.2, 53.0]`, in per cent."""
     return f"[{100 * low:.1f}, {100 * high:.1f}]"
@@ -47,7 +59,7 @@ def format_range(low: float, high: float) -> str:
 
 
 def format_cell(value: float) -> str:
-    """Format a share as `37.5`, for a column whose head has the unit, of which `lumos jobs` has the only one.
+    """Format a share as `37.5`, for a column whose head has the unit. Only `lumos jobs` has such a column.
 
     In 80 cells of a terminal, the sign in every line would take the room of a further column.
     """
@@ -62,7 +74,7 @@ def format_tick(share: float) -> str:
 
 def format_score(value: float, bounds: tuple[float, float] | None) -> str:
     """Format a score, or the range that it can still reach if the job is not finished."""
-    return format_share(value) if bounds is None else f"incomplete: {format_range(*bounds)}"
+    return format_mean(value) if bounds is None else f"incomplete: {format_range(*bounds)}"
 
 
 def format_metric(metric: Measured | None) -> str:

@@ -67,6 +67,23 @@ def test_a_tick_of_an_axis_has_no_digits_that_are_zero(share, text):
 
 
 @pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.375, "37.5 %"),
+        (0.0, "0.0 %"),
+        (1.0, "100.0 %"),
+        (520.0, "mean 520"),
+        (1.5, "mean 1.5"),
+        (-0.25, "mean -0.25"),
+        (52_000.4, "mean 52,000"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_a_mean_that_is_no_share_is_not_in_per_cent(value, text):
+    assert wording.format_mean(value) == wording.format_score(value, None) == text
+
+
+@pytest.mark.parametrize(
     ("stored", "text"),
     [
         ("2026-11-25T07:48:12+00:00", "2026-11-25 07:48:12 UTC"),
