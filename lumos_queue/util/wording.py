@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Protocol
 
 MISSING = "–"  #: in the cell of a value that does not exist
@@ -28,6 +29,12 @@ class Measured(Protocol):
 def format_share(value: float) -> str:
     """Format a share as `37.5 %`. A value that is not finite is written as it is."""
     return f"{100 * value:.1f} %" if math.isfinite(value) else str(value)
+
+
+def format_exact_share(value: float) -> str:
+    """Format a share that a person states, such as a threshold, without rounding: `90.0 %`, `99.95 %`."""
+    percent = f"{(100 * Decimal(str(value))).normalize():f}"
+    return f"{percent} %" if "." in percent else f"{percent}.0 %"
 
 
 def is_share(value: float) -> bool:
@@ -135,8 +142,8 @@ def format_rough_seconds(seconds: float) -> str:
 
 
 def format_limit(seconds: float) -> str:
-    """Format a limit that a setting or the code states in seconds, as it is stated: `600 s`, `0.5 s`."""
-    return f"{seconds:,g} s"
+    """Format a limit that a setting or the code states in seconds, exactly: `600 s`, `0.5 s`, `1,234,567 s`."""
+    return f"{seconds:,}".removesuffix(".0") + " s"
 
 
 def format_bytes(size: int) -> str:

@@ -84,6 +84,22 @@ def test_a_mean_that_is_no_share_is_not_in_per_cent(value, text):
 
 
 @pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(600, "600 s"), (600.0, "600 s"), (0.5, "0.5 s"), (1_234_567, "1,234,567 s"), (90.25, "90.25 s")],
+)
+def test_a_limit_is_written_exactly(seconds, text):
+    assert wording.format_limit(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.9995, "99.95 %"), (0.9, "90.0 %"), (0.07, "7.0 %"), (1.0, "100.0 %"), (0, "0.0 %"), (1e-7, "0.00001 %")],
+)
+def test_a_threshold_is_written_exactly(share, text):
+    assert wording.format_exact_share(share) == text
+
+
+@pytest.mark.parametrize(
     ("stored", "text"),
     [
         ("2026-11-25T07:48:12+00:00", "2026-11-25 07:48:12 UTC"),
