@@ -114,9 +114,9 @@ def format_seconds(seconds: float) -> str:
         return "0 s" if not seconds else f"{seconds:.3f} s" if seconds < 0.9995 else f"{seconds:.2f} s"
     if seconds < 119.95:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, remainder = divmod(round(seconds), 60)
     if minutes < 120:
-        return f"{minutes} min {rest:02} s"
+        return f"{minutes} min {remainder:02} s"
     hours, minutes = divmod(round(seconds / 60), 60)
     return f"{hours:,} h {minutes:02} min"
 
