@@ -63,9 +63,11 @@ def print_trajectory(details: EpisodeDetails, prompts: bool) -> None:
     console.print(f"[bold]{episode.ending or 'not finished'}[/]  answer {answer}{gold}{scores}")
     if episode.message:
         console.print(escape(episode.message))
-    for earlier in episode.earlier_endings:
-        end = format_time(earlier.replaced_at)
-        console.print(escape(f"earlier ending, until {end}: {earlier.ending}: {earlier.message}"), soft_wrap=True)
+    for earlier_ending in episode.earlier_endings:
+        end = format_time(earlier_ending.replaced_at)
+        console.print(
+            escape(f"earlier ending, until {end}: {earlier_ending.ending}: {earlier_ending.message}"), soft_wrap=True
+        )
     if episode.level:
         console.print(f"{episode.origin}, checked: {episode.level}")
     if episode.parent is not None:
