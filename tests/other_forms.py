@@ -16,6 +16,8 @@ _UNITS = "ms|sec|secs|seconds?|mins|minutes?|hours?|hrs?|m|days?|weeks?|years?|y
 OTHER_FORMS = {
     "a percentage without a space": r"\d%",
     "a percentage with other than one digit": r"(?<![\d.,])(?!95 %|80 % power)(?:\d[\d,]* %|[\d,]+\.\d{2,} %)",
+    "a percentage above 100": r"\b(?:[1-9][\d,]{3,}|[2-9]\d\d|1[1-9]\d|10[1-9])\.\d %",
+    "a range with its unit twice": r"\d % (?:to|-|–) \d",
     "a percentage in words": r"\d (?:percent|per cent)\b",
     "an interval in other brackets": r"\(\+?-?\d+\.\d+(?: %)?(?:, | to | - |–|; )\+?-?\d+\.\d+(?: %)?\)",
     "an interval with its unit": r"\[[^\[\]]*\d %[^\[\]]*\d %\]",

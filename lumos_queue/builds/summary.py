@@ -10,7 +10,7 @@ from lumos_queue.builds.contamination import NOT_CHECKED
 from lumos_queue.builds.licences import name_rows
 from lumos_queue.builds.own_files import describe_own_files
 from lumos_queue.records import LEVELS, Role
-from lumos_queue.util.wording import format_measurement, format_share, format_stored_time
+from lumos_queue.util.wording import format_exact_share, format_measurement, format_share, format_stored_time
 
 _REJECTED = "rejected: "  # and the name of a filter
 _SWITCHES = {
@@ -36,7 +36,10 @@ def properties(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("audit", describe_audit(manifest)),
         ("mix", ", ".join(f"{name} {format_share(share)}" for name, share in options["mix"].items())),
         ("near-duplicates", f"left out from a similarity of {options['near']:g}" if options["near"] else ""),
-        ("dev share", f"{format_share(options['dev_share'])} of the source tasks" if options["dev_share"] else "none"),
+        (
+            "dev share",
+            f"{format_exact_share(options['dev_share'])} of the source tasks" if options["dev_share"] else "none",
+        ),
         ("seed", str(options["seed"])),
         ("further", "; ".join(text for name, text in _SWITCHES.items() if options[name])),
         ("test sets", test_sets(manifest)),
@@ -55,7 +58,7 @@ def describe_audit(manifest: Mapping[str, Any]) -> str:
         return ""
     retained = [stratum for stratum in audit["strata"] if stratum["retained"]]
     text = (
-        f"strata of {audit['name']} with a precision of at least {format_share(audit['min_precision'])} and "
+        f"strata of {audit['name']} with a precision of at least {format_exact_share(audit['min_precision'])} and "
         f"{audit['min_labels']} labels or more: {len(retained)} of {len(audit['strata'])} strata"
     )
     if audit["precision"] is None:

@@ -187,7 +187,7 @@ def _read_text(file: Path | None) -> str:
 
 def _print_correction(correction: dict[str, Any]) -> None:
     from lumos_queue.cli.output import escape
-    from lumos_queue.cli.trajectory import verdict_text
+    from lumos_queue.pages.trajectories import name_verdict
 
     console = output.console()
     level = correction["level"] or "not accepted"
@@ -196,5 +196,5 @@ def _print_correction(correction: dict[str, Any]) -> None:
     for verdict in correction["verdicts"]:
         mark = "" if verdict["rejects"] else " (noted)"
         console.print(
-            escape(f"  {verdict['module']}{mark}: {verdict_text(verdict['name'], verdict['detail'])}"), soft_wrap=True
+            escape(f"  {verdict['module']}{mark}: {name_verdict(verdict['name'], verdict['detail'])}"), soft_wrap=True
         )

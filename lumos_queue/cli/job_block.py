@@ -13,7 +13,15 @@ from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import JobFigures, measure_score
 from lumos_queue.live.pace import Pace
 from lumos_queue.live.waits import describe_awaited
-from lumos_queue.util.wording import format_interval, format_range, format_rate, format_rough_seconds, format_share
+from lumos_queue.util.wording import (
+    format_interval,
+    format_mean,
+    format_range,
+    format_rate,
+    format_rough_seconds,
+    format_share,
+    is_share,
+)
 
 MAX_NAME = 40  #: characters shown of a job's name
 
@@ -33,9 +41,14 @@ def format_remaining(figures: JobFigures, pace: Pace) -> str:
 
 
 def format_score(figures: JobFigures) -> str:
-    """Return the score as in `45/110 = 40.9 %  [32.2, 50.3]`, and the range that it can still reach; '' without one."""
+    """Return the score as in `45/110 = 40.9 %  [32.2, 50.3]`, and the range that it can still reach; '' without one.
+
+    A mean that is no share has neither: `mean 520 of 110`.
+    """
     if (measurement := measure_score(figures)) is None:
         return ""
+    if not is_share(measurement["value"]):
+        return f"{format_mean(measurement['value'])} of {measurement['scored']:,}"
     share = (
         f"{figures.score[0]:,g}/{measurement['scored']:,} = {format_share(measurement['value'])}  "
         f"{format_interval(*measurement['ci95'])}"

@@ -16,7 +16,14 @@ from lumos_queue.endpoints.traffic import Traffic
 from lumos_queue.reports.listed_job import ListedJob, ScoreSoFar
 from lumos_queue.reports.real_state import WAITED, RealState
 from lumos_queue.row_origins.origins import RowState
-from lumos_queue.util.wording import format_cell, format_interval, format_rough_seconds, format_short_count
+from lumos_queue.util.wording import (
+    format_cell,
+    format_interval,
+    format_mean,
+    format_rough_seconds,
+    format_short_count,
+    is_share,
+)
 
 _UNLIMITED = 1_000  #: terminal cells of a line where a program reads the list
 _ROOMY = 100  #: terminal cells from which columns are two spaces apart
@@ -164,8 +171,8 @@ def _format_score(score: ScoreSoFar | None, by_outcome: bool) -> str:
     if score.bounds:
         low, high = score.bounds
         return f"{format_cell(low)} to {format_cell(high)}"
-    if not 0 <= score.value <= 1:
-        return f"mean {score.value:.3g}"
+    if not is_share(score.value):
+        return format_mean(score.value)
     if by_outcome:
         return f"{format_cell(score.value)} of chosen"
     if score.ci95 is None:

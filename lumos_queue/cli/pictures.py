@@ -27,7 +27,7 @@ _SUFFIXES = {
 
 
 def describe_pictures(pictures: Sequence[Picture]) -> Iterator[str]:
-    """Yield a line on each value's pictures: `pictures of E1: 3fa2b1c07d5e… image/png 12,345 bytes, …, and 7 more`."""
+    """Yield a line on each value's pictures: `pictures of E1: 3fa2b1c07d5e… image/png 12.3 kB, …, and 7 more`."""
     by_value: dict[str, list[Picture]] = {}
     for picture in pictures:
         by_value.setdefault(picture.of, []).append(picture)

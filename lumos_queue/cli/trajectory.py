@@ -12,6 +12,7 @@ from lumos_queue.cli.model_calls import print_calls, print_reasoning_sizes
 from lumos_queue.cli.output import escape
 from lumos_queue.cli.pictures import describe_pictures
 from lumos_queue.pages.limits import truncate
+from lumos_queue.pages.trajectories import describe_verdicts
 from lumos_queue.reports.episode_details import EpisodeDetails
 from lumos_queue.reports.episode_values import StepCandidate
 from lumos_queue.reports.lanes import Row, rows_of
@@ -62,16 +63,17 @@ def print_trajectory(details: EpisodeDetails, prompts: bool) -> None:
     console.print(f"[bold]{episode.ending or 'not finished'}[/]  answer {answer}{gold}{scores}")
     if episode.message:
         console.print(escape(episode.message))
-    for past in episode.earlier_endings:
-        end = format_time(past.replaced_at)
-        console.print(escape(f"earlier ending, until {end}: {past.ending}: {past.message}"), soft_wrap=True)
+    for earlier_ending in episode.earlier_endings:
+        end = format_time(earlier_ending.replaced_at)
+        console.print(
+            escape(f"earlier ending, until {end}: {earlier_ending.ending}: {earlier_ending.message}"), soft_wrap=True
+        )
     if episode.level:
         console.print(f"{episode.origin}, checked: {episode.level}")
     if episode.parent is not None:
         console.print(f"corrects {episode.parent or 'an episode that was removed'}")
-    for verdict in episode.verdicts:
-        kind = "rejects" if verdict.rejects else "notes"
-        console.print(escape(f"{kind} the {verdict.module}'s row: {verdict_text(verdict.name, verdict.detail)}"))
+    for line in describe_verdicts(episode):
+        console.print(escape(line))
     for label in details.labels or ():
         subject = f"step {label.step} is " if label.step else ""
         note = f": {label.note}" if label.note else ""
@@ -92,11 +94,6 @@ def describe_candidates(candidates: Sequence[StepCandidate]) -> list[str]:
     if (hidden_count := len(candidates) - len(lines)) > 0:
         lines.append(f"{plural(hidden_count, 'more candidate')}: see --json")
     return lines
-
-
-def verdict_text(name: str, detail: str) -> str:
-    """Return a verdict's name, with its detail unless the detail only repeats the name."""
-    return f"{name}: {detail}" if detail not in ("", name) else name
 
 
 def with_markup(row: Row) -> list[str]:

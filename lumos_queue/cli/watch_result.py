@@ -12,7 +12,7 @@ from lumos_queue.live.watched_jobs import WatchedJob
 from lumos_queue.reports.completeness import Completeness, completeness, remark
 from lumos_queue.reports.json_values import as_json
 from lumos_queue.util.display import one_line
-from lumos_queue.util.wording import format_measurement, format_range
+from lumos_queue.util.wording import format_mean, format_measurement, format_range, is_share
 
 
 def format_watched(job: WatchedJob) -> str:
@@ -59,8 +59,10 @@ def print_results(jobs: Sequence[WatchedJob]) -> None:
         figures, row = job.figures, job.figures.row
         line = f"{row.id}  {row.state}  {figures.done:,}/{row.items:,} items"
         if score := measure_score(figures):
-            line += f"  {format_measurement(score['value'], score['ci95'])} of {score['scored']:,}"
-            if score["scored"] < row.items:
+            has_interval = is_share(score["value"])
+            mean = format_measurement(score["value"], score["ci95"]) if has_interval else format_mean(score["value"])
+            line += f"  {mean} of {score['scored']:,}"
+            if has_interval and score["scored"] < row.items:
                 line += f", whole job {format_range(*score['bounds'])}"
         output.show(line)
         if text := remark(_completeness(figures)):

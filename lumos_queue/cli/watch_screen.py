@@ -13,7 +13,7 @@ from lumos_queue.cli.job_block import describe, format_remaining, format_score, 
 from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import measure_score
 from lumos_queue.live.watched_jobs import WatchedJob, WatchedJobs
-from lumos_queue.util.wording import MISSING, format_rough_seconds, format_share
+from lumos_queue.util.wording import MISSING, format_mean, format_rough_seconds
 
 STALE_SECONDS = 6.0  #: after which the page shows the age of its figures
 MIN_ERRORS = 3  #: minimum lines for errors, where there are any
@@ -131,7 +131,7 @@ def _one_line(job: WatchedJob) -> list[RenderableType]:
         return [_line(f"{job.id}  {job.state}")]
     figures = job.figures
     progress = f"{figures.done:,}/{figures.row.items:,}"
-    score = format_share(measurement["value"]) if (measurement := measure_score(figures)) else ""
+    score = format_mean(measurement["value"]) if (measurement := measure_score(figures)) else ""
     waits = f"  {job.waits[0]}" if job.waits else f"  {describe(figures.row)}"
     cells = f"{job.id}  {job.state:<9}  {progress:>13}  {format_remaining(figures, job.pace):>14}  {score:>7}{waits}"
     return [_line(cells, WARN if job.waits else "")]

@@ -14,6 +14,7 @@ import httpx2
 
 from lumos_queue.downloads.catalogue import PublicFile
 from lumos_queue.errors import SpecError
+from lumos_queue.util.wording import format_bytes
 
 _SECONDS = httpx2.Timeout(60.0, connect=20.0)
 _CHUNK = 1 << 20  # bytes
@@ -64,7 +65,7 @@ def _read(file: PublicFile, target: Path, stream: BinaryIO) -> str:
             for chunk in response.iter_bytes(_CHUNK):
                 size += len(chunk)
                 if size > limit:
-                    raise _unavailable(file, target, f"it has more than {limit:,} bytes")
+                    raise _unavailable(file, target, f"it has more than {format_bytes(limit)}")
                 hasher.update(chunk)
                 stream.write(chunk)
     except httpx2.HTTPStatusError as error:

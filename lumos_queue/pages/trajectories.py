@@ -107,10 +107,15 @@ def describe_facts(episode: EpisodeReport, limits: PageLimits) -> list[tuple[str
 def describe_verdicts(episode: EpisodeReport) -> list[str]:
     """Return a line about each verdict on the episode."""
     return [
-        f"{'rejects' if verdict.rejects else 'notes'} the {verdict.module}'s row: {verdict.name}"
-        + (f": {verdict.detail}" if verdict.detail not in ("", verdict.name) else "")
+        f"{'rejects' if verdict.rejects else 'notes'} the {verdict.module}'s row: "
+        f"{name_verdict(verdict.name, verdict.detail)}"
         for verdict in episode.verdicts
     ]
+
+
+def name_verdict(name: str, detail: str) -> str:
+    """Return a verdict's name, with its detail unless the detail only repeats the name."""
+    return f"{name}: {detail}" if detail not in ("", name) else name
 
 
 def show_calls(steps: Sequence[Step], limits: PageLimits) -> list[ShownCall]:

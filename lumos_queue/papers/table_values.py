@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lumos_queue.reports.json_values import OPTIONAL
-
-Interval = tuple[float, float]  #: the ends of a 95 % interval
+from lumos_queue.reports.score_values import Range
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +15,7 @@ class EvaluationFigure:
 
     job: str
     value: float
-    ci95: Interval | None = field(default=None, metadata=OPTIONAL)  #: None for seconds
+    ci95: Range | None = field(default=None, metadata=OPTIONAL)  #: None for seconds
     n: str  #: tasks
     of: int | None = field(default=None, metadata=OPTIONAL)  #: trials; None for seconds
     rows: str  #: their origin
@@ -47,7 +46,7 @@ class JudgedFigure:
     """The share of runs of a tool agent that pass or win, in per cent. A mean has no `of`, `rows`, `runs`, `tools`."""
 
     value: float
-    ci95: Interval
+    ci95: Range
     n: str  #: tasks
     of: int | None = field(default=None, metadata=OPTIONAL)  #: trials
     rows: str | None = field(default=None, metadata=OPTIONAL)  #: the origin of the rows
@@ -65,7 +64,7 @@ class ExpertFigure:
     """The figure of an evaluation with experts: a score from 0 to 1, or a share of a case's tasks in per cent."""
 
     value: float
-    ci95: Interval
+    ci95: Range
     n: str
     digits: int | None = field(default=None, metadata=OPTIONAL)  #: decimal places of a score; None for a share
     job: str

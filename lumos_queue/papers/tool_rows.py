@@ -12,13 +12,13 @@ from db.queries.tool_figures import costs, tool_calls
 from db.queue.stored_jobs import StoredJob
 from lumos_queue.papers.judgements import Judgements, read_judgements
 from lumos_queue.papers.model import number
-from lumos_queue.papers.table_values import Interval, JudgedFigure, PassCosts, TableRow
+from lumos_queue.papers.table_values import JudgedFigure, PassCosts, TableRow
 from lumos_queue.papers.tool_commands import needs
 from lumos_queue.papers.tool_matching import RUNS, JudgedEvaluation, ToolEvaluation, ToolJobs
 from lumos_queue.papers.tool_results import MEAN, SUBSETS, ToolRow, ToolTable
 from lumos_queue.records import Role
 from lumos_queue.reports.provenance import NONE
-from lumos_queue.reports.score_values import Metric
+from lumos_queue.reports.score_values import Metric, Range
 from lumos_queue.scoring.statistics import compute_weighted_interval
 
 
@@ -116,7 +116,7 @@ def _figure(
     return replace(blank, ours=own_figure, status=_status(table, row, evaluation, metric, figures))
 
 
-def _in_per_cent(low: float, high: float) -> Interval:
+def _in_per_cent(low: float, high: float) -> Range:
     return round(100 * low, 2), round(100 * high, 2)
 
 

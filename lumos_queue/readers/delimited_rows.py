@@ -11,6 +11,7 @@ from itertools import chain
 
 from lumos_queue.errors import BadRow
 from lumos_queue.readers.source import MAX_FIELD_BYTES, TO_UTF8, Row, Source, shorten
+from lumos_queue.util.wording import format_bytes
 
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 _QUOTED = re.compile(r'"[^"]*"')
@@ -81,7 +82,7 @@ def _read_rows(reader: Iterator[list[str]], names: Sequence[str]) -> Iterator[Ro
             else:
                 yield row, {name: cell for name, cell in zip(names, cells, strict=True) if name}
     except csv.Error as error:
-        reason = f"a cell of more than {MAX_FIELD_BYTES} bytes, or an open quotation mark"
+        reason = f"a cell of more than {format_bytes(MAX_FIELD_BYTES)}, or an open quotation mark"
         yield BadRow(row + 1, "row", f"{reason if 'limit' in str(error) else error}; {_UNREAD}")
 
 

@@ -16,6 +16,7 @@ from lumos_queue.readers.json_text import RowDecoder
 from lumos_queue.readers.opened_file import open_data
 from lumos_queue.readers.source import MAX_FIELD_BYTES, TO_UTF8, Row, Source
 from lumos_queue.util.untrusted_json import read_json
+from lumos_queue.util.wording import format_bytes
 
 MAX_DOCUMENT_BYTES = 2**30  #: of JSON that must be read as a whole
 _CHUNK_BYTES = 2**18
@@ -34,7 +35,7 @@ def read_json_lines(file: io.BufferedReader, source: Source, fields: Sequence[st
         if len(line) > MAX_FIELD_BYTES:
             while line and not line.endswith(b"\n"):
                 line = file.readline(2**20)
-            yield BadRow(row, "line", f"longer than {MAX_FIELD_BYTES} bytes")
+            yield BadRow(row, "line", f"longer than {format_bytes(MAX_FIELD_BYTES)}")
             continue
         line = line.removeprefix(UTF8_MARK) if row == 1 else line
         if line.isspace() or not line:
@@ -148,7 +149,7 @@ class _Elements:
         """
         remaining = len(self._text) - self._position
         if remaining > MAX_FIELD_BYTES:
-            raise self._refuse(f"longer than {MAX_FIELD_BYTES} bytes, or no JSON")
+            raise self._refuse(f"longer than {format_bytes(MAX_FIELD_BYTES)}, or no JSON")
         data = b"" if self._complete else self._file.read(max(_CHUNK_BYTES, remaining))
         try:
             text = self._decoder.decode(data, final=not data)
@@ -169,7 +170,7 @@ def json_document(path: Path | None, description: str) -> Any:
     with open_data(path, description) as file:
         data = file.read(MAX_DOCUMENT_BYTES + 1)
     if len(data) > MAX_DOCUMENT_BYTES:
-        raise SpecError(f"'{path}' is larger than {MAX_DOCUMENT_BYTES} bytes. Expected {description}.")
+        raise SpecError(f"'{path}' is larger than {format_bytes(MAX_DOCUMENT_BYTES)}. Expected {description}.")
     try:
         return read_json(data.removeprefix(UTF8_MARK).decode())
     except UnicodeDecodeError as error:

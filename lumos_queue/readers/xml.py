@@ -13,6 +13,7 @@ from xml.parsers import expat
 from lumos_queue.errors import SpecError
 from lumos_queue.readers.opened_file import open_data
 from lumos_queue.readers.source import MAX_FIELD_BYTES, Row
+from lumos_queue.util.wording import format_bytes
 
 CHUNK_BYTES = 2**16
 MAX_DEPTH = 50  #: of nested elements
@@ -56,7 +57,7 @@ class _Rows:
         if self.parts is not None:
             self.characters += len(data)
             if self.characters > MAX_FIELD_BYTES:
-                raise _Refused(f"an element with more than {MAX_FIELD_BYTES} characters")
+                raise _Refused(f"an element with more than {MAX_FIELD_BYTES:,} characters")
             self.parts.append(data)
 
     def document_type(self, *_: object) -> None:
@@ -89,7 +90,7 @@ def read_elements(file: IO[bytes], path: Path | None, description: str, name: st
         try:
             parser.Parse(chunk, not chunk)
             if byte_count - parser.CurrentByteIndex > MAX_TAG_BYTES:
-                raise _Refused(f"a tag or a comment of more than {MAX_TAG_BYTES:,} bytes")
+                raise _Refused(f"a tag or a comment of more than {format_bytes(MAX_TAG_BYTES)}")
         except (expat.ExpatError, _Refused, ValueError, LookupError) as error:
             problem = error
         yield from rows.completed

@@ -118,8 +118,8 @@ class AuditReport:
     seed: int
     population: int
     drawn: int
-    gone: int
-    removed: int
+    gone: int  #: samples that were removed with their jobs, at least
+    removed: int  #: members of the population that these samples represented, about
     labeller: str | None
     counts: LabelCounts = field(metadata=MERGED)
     right: AuditedShare = field(metadata=MERGED)

@@ -51,12 +51,12 @@ class FieldGroup:
     tasks: dict[int, Task] = field(default_factory=dict)
 
     @property
-    def shown_value(self) -> str | None:
+    def single_value(self) -> str | None:
         """The value of GroupKind.VALUE; None for other kinds."""
         return self.value if self.kind == GroupKind.VALUE else None
 
     @property
-    def shown_values(self) -> int | None:
+    def value_count(self) -> int | None:
         """The number of values of GroupKind.OTHER; None for other kinds."""
         return self.values if self.kind == GroupKind.OTHER else None
 

@@ -37,7 +37,7 @@ def measure_by_fields(
     for name, groups in split_tasks(connection, job, fields).items():
         figures = measure_groups(job, metric_values, Benchmark(), [group.tasks for group in groups])
         scores_by_field[name] = [
-            FieldGroupScores(str(group.kind), group.shown_value, group.shown_values, scores)
+            FieldGroupScores(str(group.kind), group.single_value, group.value_count, scores)
             for group, scores in zip(groups, figures, strict=True)
         ]
     return scores_by_field
@@ -54,8 +54,8 @@ def compare_by_fields(
         differences_by_field[name] = [
             GroupComparison(
                 kind=str(group.kind),
-                value=group.shown_value,
-                values=group.shown_values,
+                value=group.single_value,
+                values=group.value_count,
                 n=len(group.tasks) * samples,
                 pairs=None if group_figures else 0,
                 figures=group_figures,

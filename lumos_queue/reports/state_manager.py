@@ -38,8 +38,8 @@ class CallVerdict:
 
 
 @dataclass(slots=True)
-class StepCounts:
-    """Counts of steps in the episodes of a job."""
+class RouterCounts:
+    """Counts of the router's steps in the episodes of a job."""
 
     episodes: int = 0
     decisions: int = 0
@@ -47,19 +47,14 @@ class StepCounts:
     repeated: int = 0  #: decisions that the repeat guard refused
     summaries: int = 0  #: calls of the state manager for a shorter record
     forced: int = 0  #: episodes with a last decision that can only finish
+
+
+@dataclass(slots=True)
+class StepCounts:
+    """Counts of steps in the episodes of a job, and the verdicts of the state manager."""
+
+    router: RouterCounts = field(default_factory=RouterCounts)
     verdicts: list[CallVerdict] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class RouterCounts:
-    """The counts of StepCounts for a report."""
-
-    episodes: int
-    decisions: int
-    repairs: int
-    repeated: int
-    summaries: int
-    forced: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +87,18 @@ def state_figures(
     """
     agent = Agent.from_json(job.spec.get("infer", job.spec)["agent"])
     settings, counts = formulation.read_settings(agent), StepCounts()
+    router = counts.router
     version = version_of(job.spec)
 
     def is_recorded_alone(status: str) -> bool:
         return state.is_recorded_alone(status, version)
 
     for _, steps in groupby(serial_steps(connection, job.id), key=lambda step: step.episode):
-        before = counts.decisions
+        before = router.decisions
         repair, update = settings.get("repair", False), settings.get("update", APPEND)
         _count_episode(counts, steps, repair, update, version, is_recorded_alone)
-        is_beyond = counts.decisions - before > (agent.limits.steps or MAX_STEPS)
-        counts.forced += int(settings.get("force_finish", False) and is_beyond)
-    router = RouterCounts(
-        counts.episodes, counts.decisions, counts.repairs, counts.repeated, counts.summaries, counts.forced
-    )
+        is_beyond = router.decisions - before > (agent.limits.steps or MAX_STEPS)
+        router.forced += int(settings.get("force_finish", False) and is_beyond)
     return router, _describe_verdicts(counts.verdicts)
 
 
@@ -117,26 +110,27 @@ def _count_episode(
     version: int,
     is_recorded_alone: Callable[[str], bool],
 ) -> None:
-    counts.episodes += 1
-    earlier = counts.decisions
+    router = counts.router
+    router.episodes += 1
+    earlier = router.decisions
     before, may_repair = SerialStep(0, 0, -1, "nobody", "", ""), False
     for step in steps:
         if step.who == Role.ROUTER:
             if before.who == Role.ROUTER and may_repair:
-                counts.repairs, may_repair = counts.repairs + 1, False
+                router.repairs, may_repair = router.repairs + 1, False
             else:
-                counts.decisions += 1
+                router.decisions += 1
                 is_cut = step.status == FinishReason.LENGTH
                 may_repair = repair and not read_reply(step.text, version, is_cut).action
         elif step.who == Role.STATE_MANAGER:
             if not before.who and not is_recorded_alone(before.status):
-                record = _read_verdict(step.text, counts.decisions - earlier, update)
+                record = _read_verdict(step.text, router.decisions - earlier, update)
                 unreadable = not record.success and record.text == UNREADABLE
                 counts.verdicts.append(CallVerdict(step.task, record.success, before.status == "ok", unreadable))
             elif before.position >= 0:  # otherwise the reply divided the request into parts
-                counts.summaries += 1
+                router.summaries += 1
         elif not step.who:
-            counts.repeated += step.text == REPEATED
+            router.repeated += step.text == REPEATED
         before = step
 
 

@@ -75,14 +75,14 @@ def recheck_conversion(database: Database, job: StoredJob) -> Recheck:
         count += 1
         steps, reason = _convert(conversion, source, episode.task)
         if reason:
-            differing = rejected
+            episodes_of_kind = rejected
         elif reason := _find_difference(episode, steps, Action):
-            differing = changed
+            episodes_of_kind = changed
         elif reason := _find_difference(episode, steps, Subgoal):
-            differing = reworded
+            episodes_of_kind = reworded
         else:
             continue
-        differing.append(RecheckedEpisode(episode.name, episode.task.row, episode.level, reason))
+        episodes_of_kind.append(RecheckedEpisode(episode.name, episode.task.row, episode.level, reason))
     return Recheck(
         job=job.id,
         source=conversion.source,

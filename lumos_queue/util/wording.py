@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Protocol
 
 MISSING = "–"  #: in the cell of a value that does not exist
@@ -30,6 +31,24 @@ def format_share(value: float) -> str:
     return f"{100 * value:.1f} %" if math.isfinite(value) else str(value)
 
 
+def format_exact_share(value: float) -> str:
+    """Format a share that a person states, such as a threshold, without rounding: `90.0 %`, `99.95 %`."""
+    percent = f"{(100 * Decimal(str(value))).normalize():f}"
+    return f"{percent} %" if "." in percent else f"{percent}.0 %"
+
+
+def is_share(value: float) -> bool:
+    """Return whether a mean can be a share. Stored sums, such as those of rewards, may have another mean."""
+    return 0 <= value <= 1
+
+
+def format_mean(value: float) -> str:
+    """Format a mean score: a share as `37.5 %`, another mean as `mean 520`, `mean 1,234` or `mean -0.25`."""
+    if is_share(value) or not math.isfinite(value):
+        return format_share(value)
+    return f"mean {value:,.0f}" if abs(value) >= 1000 else f"mean {value:.3g}"
+
+
 def format_interval(low: float, high: float) -> str:
     """Format an interval of shares as `[24.2, 53.0]`, in per cent."""
     return f"[{100 * low:.1f}, {100 * high:.1f}]"
@@ -47,7 +66,7 @@ def format_range(low: float, high: float) -> str:
 
 
 def format_cell(value: float) -> str:
-    """Format a share as `37.5`, for a column whose head has the unit, of which `lumos jobs` has the only one.
+    """Format a share as `37.5`, for a column whose head has the unit. Only `lumos jobs` has such a column.
 
     In 80 cells of a terminal, the sign in every line would take the room of a further column.
     """
@@ -62,7 +81,7 @@ def format_tick(share: float) -> str:
 
 def format_score(value: float, bounds: tuple[float, float] | None) -> str:
     """Format a score, or the range that it can still reach if the job is not finished."""
-    return format_share(value) if bounds is None else f"incomplete: {format_range(*bounds)}"
+    return format_mean(value) if bounds is None else f"incomplete: {format_range(*bounds)}"
 
 
 def format_metric(metric: Measured | None) -> str:
@@ -95,9 +114,9 @@ def format_seconds(seconds: float) -> str:
         return "0 s" if not seconds else f"{seconds:.3f} s" if seconds < 0.9995 else f"{seconds:.2f} s"
     if seconds < 119.95:
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, remainder = divmod(round(seconds), 60)
     if minutes < 120:
-        return f"{minutes} min {rest:02} s"
+        return f"{minutes} min {remainder:02} s"
     hours, minutes = divmod(round(seconds / 60), 60)
     return f"{hours:,} h {minutes:02} min"
 
@@ -123,8 +142,8 @@ def format_rough_seconds(seconds: float) -> str:
 
 
 def format_limit(seconds: float) -> str:
-    """Format a limit that a setting or the code states in seconds, as it is stated: `600 s`, `0.5 s`."""
-    return f"{seconds:,g} s"
+    """Format a limit that a setting or the code states in seconds, exactly: `600 s`, `0.5 s`, `1,234,567 s`."""
+    return f"{seconds:,}".removesuffix(".0") + " s"
 
 
 def format_bytes(size: int) -> str:

@@ -67,6 +67,7 @@ def static_path(name: str) -> str:
 def _environment() -> Environment:
     environment = make_environment("lumos_queue.web", "lumos_queue.pages")
     environment.globals |= {"static_path": static_path, "scripts": SCRIPTS}
+    environment.tests |= {"share": wording.is_share}
     environment.filters |= {
         "time": wording.format_time,
         "stored_time": wording.format_stored_time,
@@ -78,6 +79,8 @@ def _environment() -> Environment:
         "rate": wording.format_rate,
         "bytes": wording.format_bytes,
         "share": wording.format_share,
+        "mean": wording.format_mean,
+        "range": lambda ends: wording.format_range(*ends),
         "metric": lambda score: wording.format_score(score.value, score.bounds) if score else "",
         "kappa": wording.format_kappa,
         "shorten": lambda text, limit: shorten(" ".join(text.split()), limit),

@@ -80,5 +80,5 @@ def test_more_than_12_megabytes_are_refused(tmp_path, monkeypatch):
     (tmp_path / FIRST / "model.safetensors").write_bytes(b"0" * 1000)
     assert work.check_size(tmp_path)["bytes"] == 1000
     monkeypatch.setattr(work, "MAX_BYTES", 999)
-    with pytest.raises(SpecError, match="take 1,000 bytes: at most 999"):
+    with pytest.raises(SpecError, match=r"take 1\.0 kB: at most 999 bytes"):
         work.check_size(tmp_path)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import random
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
 from sqlalchemy import event, insert, update
 
 from db.engine.lease import Lease
@@ -15,12 +17,20 @@ from db.queries.jobs import get_job
 from db.queue.batch import Batch
 from db.queue.commit import commit
 from db.queue.figures import count_scores
+from lumos_queue.api.jobs import _line
 from lumos_queue.cli.job_list import print_jobs
+from lumos_queue.cli.watch_result import format_watched, print_results
+from lumos_queue.cli.watch_screen import Screen
 from lumos_queue.errors import SpecError
+from lumos_queue.live.watched_jobs import WatchedJobs
 from lumos_queue.reports.job_list import list_jobs
 from lumos_queue.reports.listed_job import ListedJob
 from lumos_queue.reports.scores import job_scores
+from lumos_queue.settings import Settings
+from lumos_queue.web.routes.jobs import _live_part
 from tests.claims import claim, finish, holder, new_job
+from tests.explorers import call_explorer
+from tests.other_forms import find_other_forms, read_texts
 
 LEASE = Lease(15.0)
 
@@ -94,6 +104,30 @@ def test_a_score_on_tasks_chosen_by_outcome_is_marked(database, chosen, by_outco
     reward = replace(jobs[0], score=replace(jobs[0].score, value=-2.5, ci95=None))  # it is no share
     print_jobs([reward], False)
     assert "mean -2.5" in capsys.readouterr().out
+
+
+def test_a_mean_that_is_no_share_is_not_in_per_cent_anywhere(database, tmp_path, capsys):
+    job = new_job(database, tasks=2, main_metric="reward")
+    add_scores(database, job, [(400.0, 1), (640.0, 1)], "reward")
+    watched = WatchedJobs(Settings(), [job])
+    with database.engine.connect() as connection:
+        watched.read(connection)
+    print_results(watched.jobs)
+    print_jobs(listed(database)[0], False)
+    console = Console(file=io.StringIO(), width=160, height=60, legacy_windows=False)
+    console.print(Screen(watched), height=60)
+    with call_explorer(database, home=tmp_path) as explorer:
+        pages = [explorer.client().get(path).text for path in ("/jobs", f"/jobs/{job}")]
+    printed = capsys.readouterr().out.splitlines()
+    texts = [
+        printed[0],
+        printed[-1],
+        console.file.getvalue(),  # type: ignore[attr-defined]
+        format_watched(watched.jobs[0]),
+        *map(read_texts, [*pages, _live_part(watched.jobs[0], watched)]),
+        _line(listed(database)[0][0]),
+    ]
+    assert [text for text in texts if "mean 520" not in text or find_other_forms(text, [job])] == []
 
 
 def test_a_score_that_the_sums_do_not_tell_is_left_out(database):

@@ -20,7 +20,7 @@ import pytest
 
 from lumos_queue.cli.main import main
 from lumos_queue.errors import BadRow, SpecError
-from lumos_queue.readers import delimited_rows, gzip_file, json_records, opened_file
+from lumos_queue.readers import delimited_rows, gzip_file, json_records, opened_file, xml
 from lumos_queue.readers.records import read_records
 from tests.conftest import ROOT
 
@@ -177,7 +177,15 @@ def test_a_cell_beyond_the_limit_is_a_bad_row(tmp_path, monkeypatch):
     path = tmp_path / "data.csv"
     path.write_text(f"question,answer\na,1\n{'x' * 3_000},2\n")
     ((number, problem),) = bad_rows(path)
-    assert number == 2 and "a cell of more than 1000 bytes" in problem
+    assert number == 2 and "a cell of more than 1.0 kB" in problem
+
+
+def test_a_tag_beyond_the_limit_is_refused_with_the_limit_in_the_form_of_all_sizes(tmp_path, monkeypatch):
+    monkeypatch.setattr(xml, "MAX_TAG_BYTES", 1_000)
+    path = tmp_path / "data.xml"
+    path.write_text(f"<list><row question='{'x' * 100_000}'/></list>")
+    with pytest.raises(SpecError, match=r"a tag or a comment of more than 1\.0 kB"):
+        list(xml.elements(path, "a list", "row"))
 
 
 def test_an_element_of_a_list_beyond_the_limit_is_refused(tmp_path, monkeypatch):
@@ -185,7 +193,7 @@ def test_an_element_of_a_list_beyond_the_limit_is_refused(tmp_path, monkeypatch)
     monkeypatch.setattr(json_records, "_CHUNK_BYTES", 100)
     path = tmp_path / "data.json"
     path.write_text(json.dumps([{"question": "a"}, {"question": "x" * 3_000}]))
-    with pytest.raises(SpecError, match="row 2: longer than 1000 bytes"):
+    with pytest.raises(SpecError, match=r"row 2: longer than 1\.0 kB"):
         read(path)
 
 

@@ -7,6 +7,8 @@ from tests.other_forms import OTHER_FORMS, find_other_forms
 WRONG = {
     "a percentage without a space": ["48%", "48.0%"],
     "a percentage with other than one digit": ["48 %", "48.00 %", "100 %"],
+    "a percentage above 100": ["52000.0 %", "520.0 %", "101.5 %", "1,234.0 %"],
+    "a range with its unit twice": ["25.0 % to 75.0 %", "25.0 % - 75.0 %", "25.0 % – 75.0 %"],
     "a percentage in words": ["48 percent", "48 per cent"],
     "an interval in other brackets": ["(32.2, 50.3)", "(32.2 to 50.3)", "(+0.1, +0.2)", "(32.2 % - 50.3 %)"],
     "an interval with its unit": ["[32.2 %, 50.3 %]", "[95 %: 32.2 % to 50.3 %]"],
@@ -30,7 +32,7 @@ WRONG = {
     "a value that is missing": ["None", "nan", "N/A", "n/a", "—", "cap  -  x", "a\n-\nb"],
 }
 RIGHT = [
-    "48.0 % [32.2, 50.3] of 1,234; whole job 25.0 to 75.0 %; incomplete: 25.0 to 75.0 %",
+    "48.0 % [32.2, 50.3] of 1,234; whole job 25.0 to 75.0 %; incomplete: 25.0 to 75.0 %; 100.0 %; mean 520",
     "score, % [95 %]  41.2 [35.8, 46.8]  tasks for 80 % power  +11.3 [+4.5, +18.1]",
     "0 s, 0.672 s, 7.58 s, 43.2 s, 3 min 20 s, 2 h 05 min, 10,000 h 00 min, 40 s, 12 min, 1.6 h, 12 d, 3 y",
     "812 bytes, 3.4 kB, 23.1 MB, 1.2 GB, 2, at least 85.5 GB each",

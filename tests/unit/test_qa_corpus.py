@@ -100,7 +100,7 @@ def test_a_line_that_never_ends_is_passed_over(tmp_path, monkeypatch):
     path.write_text('{"title": "L", "text": "' + "x" * 5_000 + '"}\n{"title": "A", "text": "one"}\n')
     pages, counted = _pages(path)
     assert [page.title for page in pages] == ["A"]
-    assert counted.warning.endswith("line 1: longer than 1,000 bytes")
+    assert counted.warning.endswith("line 1: longer than 1.0 kB")
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -191,7 +191,7 @@ def test_a_longer_line_is_passed_over_without_being_held(tmp_path, monkeypatch):
     monkeypatch.setattr(json_records, "MAX_FIELD_BYTES", 1000)
     rows = read(GSM8K, write(tmp_path, line() + line(question="x" * 5000) + line()))
     assert [row.row for row in rows if isinstance(row, Task)] == ["1", "3"]
-    assert "longer than 1000 bytes" in bad(rows)[0][2]
+    assert "longer than 1.0 kB" in bad(rows)[0][2]
 
 
 @pytest.mark.parametrize("answer", ["NaN", "Infinity", "-Infinity", "1e999", "true", "null", '"many"', "[1]"])

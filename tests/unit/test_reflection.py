@@ -139,5 +139,5 @@ def test_verdicts_on_these_calls_are_counted_from_version_4_on(status, update):
     for version in (3, 4):
         counts = StepCounts()
         _count_episode(counts, steps, True, update, version, partial(is_recorded_alone, version=version))
-        found[version] = [(one.success, one.ok) for one in counts.verdicts], counts.summaries
+        found[version] = [(one.success, one.ok) for one in counts.verdicts], counts.router.summaries
     assert found == {3: ([], 1), 4: ([(True, False)], 0)}

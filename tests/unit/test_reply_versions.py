@@ -162,4 +162,4 @@ def test_repairs_are_counted_as_the_version_of_the_job_reads(reply, reason, repa
         steps = [SerialStep(1, 1, 0, "router", reply, reason), SerialStep(1, 1, 1, "router", call("weather"), "stop")]
         counts = StepCounts()
         _count_episode(counts, steps, True, "append", version, bool)
-        assert counts.repairs == count
+        assert counts.router.repairs == count

@@ -67,6 +67,39 @@ def test_a_tick_of_an_axis_has_no_digits_that_are_zero(share, text):
 
 
 @pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.375, "37.5 %"),
+        (0.0, "0.0 %"),
+        (1.0, "100.0 %"),
+        (520.0, "mean 520"),
+        (1.5, "mean 1.5"),
+        (-0.25, "mean -0.25"),
+        (52_000.4, "mean 52,000"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_a_mean_that_is_no_share_is_not_in_per_cent(value, text):
+    assert wording.format_mean(value) == wording.format_score(value, None) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(600, "600 s"), (600.0, "600 s"), (0.5, "0.5 s"), (1_234_567, "1,234,567 s"), (90.25, "90.25 s")],
+)
+def test_a_limit_is_written_exactly(seconds, text):
+    assert wording.format_limit(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.9995, "99.95 %"), (0.9, "90.0 %"), (0.07, "7.0 %"), (1.0, "100.0 %"), (0, "0.0 %"), (1e-7, "0.00001 %")],
+)
+def test_a_threshold_is_written_exactly(share, text):
+    assert wording.format_exact_share(share) == text
+
+
+@pytest.mark.parametrize(
     ("stored", "text"),
     [
         ("2026-11-25T07:48:12+00:00", "2026-11-25 07:48:12 UTC"),

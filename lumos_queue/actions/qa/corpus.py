@@ -22,6 +22,7 @@ from lumos_queue.errors import SpecError
 from lumos_queue.util.regular_file import UnusableFile, open_regular
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
+from lumos_queue.util.wording import format_bytes
 
 FORMATS = "a folder of .txt and .md files, a .jsonl file with 'title' and 'text', or a Wikipedia dump (.xml, .xml.bz2)"
 TEXT_FIELDS = ("text", "paragraph_text", "contents")
@@ -133,7 +134,7 @@ def _files(folder: Path) -> Iterator[TextPage | UnreadablePart]:
             yield UnreadablePart(where, error.problem)
         else:
             if len(data) > MAX_LINE:
-                yield UnreadablePart(where, f"longer than {MAX_LINE:,} bytes")
+                yield UnreadablePart(where, f"longer than {format_bytes(MAX_LINE)}")
             else:
                 title = storable(file.stem)[0] if names[file.stem.casefold()] == 1 else where
                 yield TextPage(title, _BLANK_LINES.split(storable(text)[0]))
@@ -147,7 +148,7 @@ def _lines(path: Path) -> Iterator[TextPage | UnreadablePart]:
             if len(line) > MAX_LINE:
                 while line and not line.endswith(b"\n"):
                     line = stream.readline(MAX_LINE)
-                yield UnreadablePart(f"line {number}", f"longer than {MAX_LINE:,} bytes")
+                yield UnreadablePart(f"line {number}", f"longer than {format_bytes(MAX_LINE)}")
             elif line.strip():
                 page = _page(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line)
                 yield UnreadablePart(f"line {number}", page) if isinstance(page, str) else page

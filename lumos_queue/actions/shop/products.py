@@ -25,6 +25,7 @@ from lumos_queue.readers.opened_file import open_data
 from lumos_queue.readers.records import read_records
 from lumos_queue.util.sanitize import storable
 from lumos_queue.util.untrusted_json import read_json
+from lumos_queue.util.wording import format_bytes
 
 FORMAT = "WebShop's product file (items_shuffle*.json): rows with 'asin' and 'name'"
 ATTRIBUTES = "WebShop's attribute file (items_ins*.json): a JSON object, asin to {'attributes': [...]}"
@@ -189,7 +190,7 @@ def json_object(path: Path, description: str) -> Mapping[str, object]:
     with open_data(path, description) as file:
         data = file.read(MAX_DOCUMENT_BYTES + 1)
     if len(data) > MAX_DOCUMENT_BYTES:
-        raise SpecError(f"'{path}' is larger than {MAX_DOCUMENT_BYTES} bytes. Expected {description}.")
+        raise SpecError(f"'{path}' is larger than {format_bytes(MAX_DOCUMENT_BYTES)}. Expected {description}.")
     try:
         document = read_json(data)
     except ValueError as error:

@@ -25,6 +25,7 @@ from lumos_queue.errors import ActionError, BadRow, SpecError
 from lumos_queue.readers.fields import RowNode
 from lumos_queue.readers.records import read_records as read_rows
 from lumos_queue.util.sanitize import storable, storable_json
+from lumos_queue.util.wording import format_bytes
 
 FORMAT = "recorded answers: rows with 'category', 'tool', 'api', 'arguments' and 'response'"
 FIELDS = ("api", "response")
@@ -111,7 +112,8 @@ def read_records(path: Path) -> Records:
         raise SpecError(f"Cannot read '{path}': {error.strerror or error}. Expected {FORMAT}.") from error
     if size > MAX_BYTES:
         raise SpecError(
-            f"'{path}' has {size:,} bytes, at most {MAX_BYTES:,} are allowed: split it, or remove unused records."
+            f"'{path}' has {format_bytes(size)}, at most {format_bytes(MAX_BYTES)} are allowed: split it, "
+            "or remove unused records."
         )
     records = []
     for row in read_rows(path, FORMAT, FIELDS):

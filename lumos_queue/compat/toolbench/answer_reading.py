@@ -19,6 +19,7 @@ from lumos_queue.readers.fields import Node
 from lumos_queue.util.regular_file import open_regular
 from lumos_queue.util.sanitize import storable_json
 from lumos_queue.util.untrusted_json import MAX_DEPTH, read_json
+from lumos_queue.util.wording import format_bytes
 
 FORMAT = "a ToolBench answer file: an object with 'answer_generation', and with 'tree' or 'trys'"
 MAX_STEP = "single_chain_max_step"  #: in `forward_args`: the nodes of a path after which no reply is requested
@@ -35,7 +36,7 @@ def read_answer_file(path: Path) -> AnswerFile:
     except OSError as error:
         raise SpecError(f"Cannot read '{path}': {error.strerror or error}. Expected {FORMAT}.") from error
     if len(data) > MAX_BYTES:
-        raise SpecError(f"'{path}' has more than {MAX_BYTES:,} bytes. Expected {FORMAT}.")
+        raise SpecError(f"'{path}' has more than {format_bytes(MAX_BYTES)}. Expected {FORMAT}.")
     try:
         return answer_file_of(path.name, read_json(data.decode("utf-8-sig")))
     except UnicodeDecodeError as error:

@@ -25,6 +25,7 @@ from lumos_queue.training.recipes.base import Window
 from lumos_queue.training.recipes.experts import Experts, digest_of_code
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.version import code_version
+from lumos_queue.util.wording import format_bytes
 
 MAX_BYTES = 12_000_000  #: of all trained experts together
 
@@ -71,7 +72,8 @@ def check_size(folder: Path) -> dict[str, Any]:
     expert_folders = [expert_folder for expert in MODELS if (expert_folder := folder_of(folder, expert)).is_dir()]
     size = sum(path.stat().st_size for expert_folder in expert_folders for path in expert_folder.iterdir())
     if size > MAX_BYTES:
-        raise SpecError(f"The {len(expert_folders)} experts in '{folder}' take {size:,} bytes: at most {MAX_BYTES:,}.")
+        sizes = f"{format_bytes(size)}: at most {format_bytes(MAX_BYTES)}"
+        raise SpecError(f"The {len(expert_folders)} experts in '{folder}' take {sizes}.")
     counts = {"experts": len(expert_folders), "bytes, at most 12 MB": size, "use": f"--tool experts=own:{folder}"}
     return {"bytes": size, "counts": counts}
 

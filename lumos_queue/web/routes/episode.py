@@ -183,7 +183,12 @@ def _as_attempt(connection: Connection, trajectory: Trajectory, number: int) -> 
     if not steps:
         raise NotFound(f"Episode {_name(trajectory)} has no steps of an attempt {number}.")
     episode = describe_trajectory(replace(trajectory, steps=steps))
-    past = next((ending for ending in trajectory.earlier if ending.attempt == number), None)
-    if past is None:
+    earlier_ending = next((ending for ending in trajectory.earlier if ending.attempt == number), None)
+    if earlier_ending is None:
         return replace(episode, ending="", answer=None, scores=())
-    return replace(episode, ending=past.ending, answer=past.answer, scores=read_stored_scores(past.scores))
+    return replace(
+        episode,
+        ending=earlier_ending.ending,
+        answer=earlier_ending.answer,
+        scores=read_stored_scores(earlier_ending.scores),
+    )
