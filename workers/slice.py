@@ -30,7 +30,6 @@ from lumos_queue.errors import (
     WaitsForJob,
 )
 from lumos_queue.jobs.base import Job, JobContext
-from lumos_queue.util.failures import format_failure
 from workers.item import ItemRunner, stop_for
 from workers.lookahead import LookAhead
 from workers.outbox import Outbox
@@ -191,9 +190,8 @@ class Slice:
         except (SpecError, NeedsAttention) as error:
             self._stop_job(item, JobState.FAILED if isinstance(error, SpecError) else JobState.PAUSED, error)
             return
-        except Exception as error:  # outside the job's code, whose errors end the item
-            message = "job %s: item %s met an internal error, and is given back when this slice ends: %s"
-            log.error(message, self._row.id, item.ordinal, format_failure(error), exc_info=True)
+        except Exception:  # outside the job's code, whose errors end the item
+            log.exception("job %s: item %s met an internal error and is given back", self._row.id, item.ordinal)
             return
         finally:
             self._tasks.pop(item.id, None)
