@@ -210,7 +210,7 @@ def test_strata_are_kept_from_the_precision_and_from_30_labels_on():
     assert described["strata"][2]["ci95"] == pytest.approx(list(wilson(27, 30)))
     assert (described["strata"][4]["judged"], described["strata"][4]["precision"]) == (0, None)
     text = describe_audit({"audit": described})
-    assert text.startswith("strata of first with a precision of at least 90 % and 30 labels or more: 2 of 5 strata, ")
+    assert text.startswith("strata of first with a precision of at least 90.0 % and 30 labels or more: 2 of 5 strata, ")
     assert "together 92.5 %" in text
 
 
