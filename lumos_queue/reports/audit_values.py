@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -29,15 +30,16 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditedShare:
+class AuditedShare(ABC):
     """The share of right samples among those that are judged right or wrong; None if none is.
 
     The name of the share in JSON depends on the kind of the audit.
     """
 
     @property
+    @abstractmethod
     def share(self) -> Share | None:
-        raise NotImplementedError
+        """Return the share with its interval."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,6 +117,11 @@ class JobReport:
         return self.finished - failed - (self.judge.ungraded if self.judge else 0)
 
     @property
+    def missing(self) -> int:
+        """Items without a result."""
+        return self.n - self.results
+
+    @property
     def metrics(self) -> Mapping[str, Metric]:
         """All metrics; empty without scores."""
         return self.scores.metrics if self.scores else {}

@@ -163,7 +163,7 @@ def test_pages_go_backwards_without_a_gap_also_among_jobs_of_one_instant(databas
     seen, before = [], ""
     while True:
         page, more = listed(database, 3, before=before)
-        seen += [one.job for one in page]
+        seen += [row.job for row in page]
         if not more:
             break
         before = page[-1].job
@@ -179,13 +179,13 @@ def test_filters_of_model_and_state_look_through_all_jobs(database, monkeypatch)
         roles = {"planner": f"openai://h:1?model=org/Model-{number % 2}", "qa": "tgi://model-9:1"}
         change(database, job, created_at=float(number), spec={"infer": {"agent": {"roles": roles}}})
     change(database, jobs[0], state="paused")
-    assert [one.job for one in listed(database, where="model~model-1")[0]] == [jobs[3], jobs[1]]
+    assert [row.job for row in listed(database, where="model~model-1")[0]] == [jobs[3], jobs[1]]
     assert len(listed(database, where="model=tgi://model-9:1")[0]) == 5, "of any role"
-    assert [one.job for one in listed(database, where="model!=Model-1")[0]] == jobs[::-2]
+    assert [row.job for row in listed(database, where="model!=Model-1")[0]] == jobs[::-2]
     assert listed(database, 1, where="model~MODEL-0")[1], "there are older ones"
-    assert [one.job for one in listed(database, where="state=paused")[0]] == [jobs[0]]
-    assert [one.job for one in listed(database, where="state!=paused model~model-0")[0]] == [jobs[4], jobs[2]]
-    assert [one.job for one in listed(database, where="since=1970-01-01T00:00:01 until=1970-01-01T00:00:03")[0]] == [
+    assert [row.job for row in listed(database, where="state=paused")[0]] == [jobs[0]]
+    assert [row.job for row in listed(database, where="state!=paused model~model-0")[0]] == [jobs[4], jobs[2]]
+    assert [row.job for row in listed(database, where="since=1970-01-01T00:00:01 until=1970-01-01T00:00:03")[0]] == [
         jobs[2],
         jobs[1],
     ]

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from db.kinds.job_kinds import JobKind
 from db.kinds.states import ItemState, JobState
 from lumos_queue.pages.material import JobMaterial
-from lumos_queue.pages.sections.scores import main_metric
+from lumos_queue.pages.sections.scores import find_main_metric
 from lumos_queue.reports.baselines import find_best_rule
 from lumos_queue.reports.comparison_values import JobsComparison, PairComparison
 from lumos_queue.reports.score_values import Metric
@@ -33,19 +33,19 @@ Row = tuple[str, Callable[[JobMaterial], str]]
 
 def list_score_rows(jobs: Sequence[JobMaterial], compared: JobsComparison | None) -> Iterator[Row]:
     """Yield the rows of the scores, of what they are compared with, and of the items that they are about."""
-    yield from _metric_rows(jobs, compared)
-    yield from _rule_rows(jobs)
+    yield from _list_metric_rows(jobs, compared)
+    yield from _list_rule_rows(jobs)
     yield from _STATE_ROWS
 
 
-def _metric_rows(jobs: Sequence[JobMaterial], compared: JobsComparison | None) -> Iterator[Row]:
+def _list_metric_rows(jobs: Sequence[JobMaterial], compared: JobsComparison | None) -> Iterator[Row]:
     """Yield the rows of the metrics, the main metric first, and of what the main metric is compared with."""
     names = dict.fromkeys(name for job in jobs for name in (job.metric, *job.report.metrics) if name)
     has_rules = all(job.report.rules for job in jobs)
     for name in [name for name in names if not (has_rules and name in BY_RULE)][:MAX_METRICS]:
         yield (
             f"{label_metric(name, bool(jobs[0].report.rules))} [95 %]",
-            lambda job, name=name: format_whole_metric(_metric(job, name)),
+            lambda job, name=name: format_whole_metric(_find_metric(job, name)),
         )
         if compared and name == compared.metric:
             pairs = {pair.b: _format_pair(pair) for pair in compared.comparisons}
@@ -54,8 +54,8 @@ def _metric_rows(jobs: Sequence[JobMaterial], compared: JobsComparison | None) -
             yield "best rule without a model", _format_best_rule
 
 
-def _metric(job: JobMaterial, name: str) -> Metric | None:
-    return main_metric(job) if name == job.metric else job.report.metrics.get(name)
+def _find_metric(job: JobMaterial, name: str) -> Metric | None:
+    return find_main_metric(job) if name == job.metric else job.report.metrics.get(name)
 
 
 def _format_best_rule(job: JobMaterial) -> str:
@@ -69,17 +69,17 @@ def _format_pair(pair: PairComparison) -> str:
     return format_difference(pair.figures.difference, pair.figures.ci95)
 
 
-def _rule_rows(jobs: Sequence[JobMaterial]) -> Iterator[Row]:
+def _list_rule_rows(jobs: Sequence[JobMaterial]) -> Iterator[Row]:
     """Yield the rows of a judge's rates by each rule of ToolEval."""
     for name in dict.fromkeys(name for job in jobs for name in job.report.rules or ()):
         for figure in (PASS, WIN, WON, TIED):
             yield (
                 f"{plain(figure)}, rule={name}",
-                lambda job, name=name, figure=figure: format_whole_metric(_rate(job, name, figure)),
+                lambda job, name=name, figure=figure: format_whole_metric(_find_rate(job, name, figure)),
             )
 
 
-def _rate(job: JobMaterial, rule: str, figure: str) -> Metric | None:
+def _find_rate(job: JobMaterial, rule: str, figure: str) -> Metric | None:
     rates = (job.report.rules or {}).get(rule)
     return rates.figures.get(figure) if rates else None
 
@@ -103,7 +103,7 @@ def _count_wrong(job: JobMaterial) -> str:
 
 
 def _count_missing(job: JobMaterial) -> str:
-    missing = job.report.n - job.report.results
+    missing = job.report.missing
     return format_count(missing, job.report.n) if missing and job.report.scores else ""
 
 

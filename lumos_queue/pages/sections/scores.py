@@ -101,7 +101,7 @@ def _plot(
 ) -> Figure:
     rows, lines = [], []
     for job in jobs:
-        if score := job.report.metrics.get(metric) or (main_metric(job) if metric == job.metric else None):
+        if score := job.report.metrics.get(metric) or (find_main_metric(job) if metric == job.metric else None):
             low, high = score.ci95
             rows.append(Estimate(job.label, score.value, low, high, "ours", score.bounds, format_whole_metric(score)))
             remarks = [remark_on_choice(job.row.parent, job.row.chosen, job.row.benchmark)]
@@ -127,7 +127,7 @@ def _plot(
     return Figure(draw_forest(key, title, rows), table, legend)
 
 
-def main_metric(job: JobMaterial) -> Metric | None:
+def find_main_metric(job: JobMaterial) -> Metric | None:
     """Return the main metric of a job, also if no item has a score of it; None for a job without scores."""
     if (scores := job.report.scores) is None:
         return None
