@@ -46,12 +46,12 @@ def report_after(stored: tuple[Database, str], *changes: str) -> JobReport:
     """The report after these changes, which are undone."""
     database, job = stored
     with database.writer.connect() as connection:
-        found = get_job(connection, job)
-        for one in changes:
-            assert connection.execute(text(one)).rowcount > 0
-        told = make_report(connection, found)
+        row = get_job(connection, job)
+        for change in changes:
+            assert connection.execute(text(change)).rowcount > 0
+        report = make_report(connection, row)
         connection.rollback()
-    return told
+    return report
 
 
 FIRST = "(SELECT min(rowid) FROM tool_call WHERE provenance = 'oracle')"

@@ -58,9 +58,9 @@ def test_a_job_is_listed_with_its_progress_and_the_score_it_can_still_reach(data
     who = holder(database, job)
     items = claim(database, who, 2)
     commit(database, who, Batch({item.id: item.claim for item in items}, finished=[finish(items[0])]))
-    (one,), more = listed(database)
-    assert (one.job, one.done, one.items, one.real_state, more) == (job, 1, 4, "running", False)
-    assert one.score.bounds == (0.25, 1.0) and one.score.judged == 1
+    (row,), more = listed(database)
+    assert (row.job, row.done, row.items, row.real_state, more) == (job, 1, 4, "running", False)
+    assert row.score.bounds == (0.25, 1.0) and row.score.judged == 1
 
 
 @pytest.mark.parametrize("graded", [False, True])
@@ -70,13 +70,13 @@ def test_its_score_and_interval_are_those_of_the_report(database, graded):
         job = new_job(database, tasks=20 + missing, digest=f"{missing:064x}")
         scores = [(random.random() if graded else float(random.random() < 0.7), 1 + graded * n % 3) for n in range(20)]
         add_scores(database, job, scores)
-        found = next(one for one in listed(database)[0] if one.job == job).score
+        listed_score = next(row for row in listed(database)[0] if row.job == job).score
         with database.engine.connect() as connection:
             assert len(count_scores(connection, job)["accuracy"]) > 1
-            told = job_scores(connection, get_job(connection, job), ["accuracy"])
-        assert found.value == pytest.approx(told.value, abs=2e-6)
-        assert found.ci95 == pytest.approx(told.ci95, abs=2e-6)
-        assert found.bounds == (pytest.approx(told.bounds, abs=2e-6) if told.bounds else None)
+            reported = job_scores(connection, get_job(connection, job), ["accuracy"])
+        assert listed_score.value == pytest.approx(reported.value, abs=2e-6)
+        assert listed_score.ci95 == pytest.approx(reported.ci95, abs=2e-6)
+        assert listed_score.bounds == (pytest.approx(reported.bounds, abs=2e-6) if reported.bounds else None)
 
 
 @pytest.mark.parametrize(
@@ -87,8 +87,8 @@ def test_scores_that_depend_on_each_other_have_no_interval_here(database, change
     job = new_job(database, tasks=2)
     add_scores(database, job, [(1.0, 1), (0.0, 1)])
     change(database, job, **changes)
-    (one,), _ = listed(database)
-    assert (one.score.value, one.score.ci95) == (0.5, None)
+    (row,), _ = listed(database)
+    assert (row.score.value, row.score.ci95) == (0.5, None)
 
 
 @pytest.mark.parametrize(("chosen", "by_outcome"), [("score=0", True), ("split=test", False), ("", False)])
@@ -152,8 +152,8 @@ def test_an_infra_error_makes_a_job_incomplete(database):
             key = {"job": job, "session": 1, "state": "done", "ending": ending, "subgoals": 0, "replies": 0}
             connection.execute(insert(ItemSum).values(**key, items=items))
     change(database, job, state="done")
-    (one,), _ = listed(database)
-    assert (one.done, one.real_state, one.reason) == (3, "incomplete", "1 without a result")
+    (row,), _ = listed(database)
+    assert (row.done, row.real_state, row.reason) == (3, "incomplete", "1 without a result")
 
 
 def test_pages_go_backwards_without_a_gap_also_among_jobs_of_one_instant(database):
@@ -204,5 +204,7 @@ def test_a_page_costs_as_many_queries_as_one_job(database):
                 sent.clear()
                 assert len(list_jobs(connection, Filter(), 20, LEASE)[0]) == number + 1
                 counts.append(len(sent))
-                assert not any(" FROM item " in one or " FROM episode" in one for one in sent), "only sums are read"
+                assert not any(" FROM item " in query or " FROM episode" in query for query in sent), (
+                    "only sums are read"
+                )
     assert counts[0] == counts[1] <= 10
