@@ -345,6 +345,43 @@ class FeedbackStep:
     epsilon: float  #: the probability of sampling a plan other than the best; 0 if replies are sampled
 
 
+class FitPhase(TextEnum):
+    """The phases of a training process."""
+
+    PREPARING = "preparing"  #: tokenizer and conversations, or the start model of a policy
+    LOADING = "loading"  #: libraries, model and checkpoint
+    TRAINING = "training"
+    EVALUATING = "evaluating"  #: the loss on development conversations
+    SAVING = "saving"  #: a checkpoint
+    EXPORTING = "exporting"  #: the model folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitProgress:
+    """What a training process reports while it runs: its phase and the latest optimizer step. None: not known."""
+
+    phase: FitPhase
+    fit: str = ""  #: as of TrainingStep
+    step: int = 0  #: the latest; 0: none
+    steps: int = 0  #: of the whole fit; 0: not known
+    start_step: int | None = None  #: after which this process has continued the fit; None: not known yet
+    loss: float | None = None
+    rate: float | None = None
+    grad_norm: float | None = None
+    tokens_per_second: float | None = None  #: of the latest steps
+    memory: int | None = None  #: bytes, as of TrainingStep
+    seconds_left: float | None = None  #: to the end of the fit, by the duration of the latest steps
+    reward: float | None = None  #: of a step that learns from rewards, as of FeedbackStep
+    kl: float | None = None
+    entropy: float | None = None
+    dev_loss: float | None = None  #: the newest loss on development conversations
+    best_step: int | None = None  #: the step with the lowest of these losses
+    best_dev_loss: float | None = None
+    checkpoint_step: int = 0  #: of the newest checkpoint; 0: none
+    checkpoint_seconds: float | None = None  #: between two checkpoints within a window
+    memory_estimate: int | None = None  #: bytes, calculated before the first step
+
+
 @record
 class TrainedModel:
     """A model folder, or an adapter, that a job wrote."""

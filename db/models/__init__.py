@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         ToolCallRow,
     )
     from db.models.sums import BaselineRow, CallSum, ItemSum, ScoreSum, VersionSum
-    from db.models.training import FeedbackStepRow, ModelRow, TrainingStepRow
+    from db.models.training import FeedbackStepRow, ModelRow, TrainingProgressRow, TrainingStepRow
     from db.models.workers import EndpointCap, EndpointShare, Heartbeat, RefusedMessage, WorkerSessionRow
 
 _TABLES = {
@@ -49,7 +49,7 @@ _TABLES = {
         "ToolCallRow",
     ),
     "sums": ("BaselineRow", "CallSum", "ItemSum", "ScoreSum", "VersionSum"),
-    "training": ("FeedbackStepRow", "ModelRow", "TrainingStepRow"),
+    "training": ("FeedbackStepRow", "ModelRow", "TrainingProgressRow", "TrainingStepRow"),
     "workers": ("EndpointCap", "EndpointShare", "Heartbeat", "RefusedMessage", "WorkerSessionRow"),
 }
 _MODULE_OF = {name: module for module, names in _TABLES.items() for name in names}
@@ -104,6 +104,7 @@ __all__ = [
     "TaskRow",
     "TextBlock",
     "ToolCallRow",
+    "TrainingProgressRow",
     "TrainingStepRow",
     "VerdictRow",
     "VersionSum",

@@ -45,6 +45,45 @@ class FeedbackStepRow(Base, table=True):
     epsilon: Mapped[float]
 
 
+class TrainingProgressRow(Base, table=True):
+    """What the process that works on a fit has reported last. Its steps are accepted only when its item ends.
+
+    An unknown figure is null.
+    """
+
+    __tablename__ = "training_progress"
+    job: Mapped[str] = Field(
+        sa_column=Column(Text, ForeignKey("job.id", ondelete="CASCADE"), primary_key=True, nullable=False)
+    )
+    fit: Mapped[str] = Field(primary_key=True)  # its name within the job; empty: the job has one fit
+    item: Mapped[int] = refers("item.id", index=True)
+    claim: Mapped[int]  # of the item, by the process that continued the fit at `start_step`
+    session: Mapped[int] = Field(sa_type=Key)  # the worker session that wrote the row
+    at: Mapped[float] = instant(nullable=False)  # of this write
+    phase: Mapped[str]  # a FitPhase
+    phase_seconds: Mapped[float]  # that the phase had lasted
+    step: Mapped[int]  # the latest; 0: none
+    steps: Mapped[int]  # of the whole fit; 0: not known
+    start_step: Mapped[int | None]
+    loss: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))
+    rate: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))
+    grad_norm: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))
+    tokens_per_second: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))
+    memory: Mapped[int | None] = Field(sa_column=Column(Key, nullable=True))  # bytes
+    seconds_left: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))
+    reward: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))
+    kl: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))
+    entropy: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))
+    dev_loss: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))
+    best_step: Mapped[int | None]
+    best_dev_loss: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))
+    checkpoint_step: Mapped[int]  # of the newest checkpoint; 0: none
+    checkpoint_seconds: Mapped[float | None] = Field(sa_column=Column(Float, nullable=True))  # between checkpoints
+    memory_estimate: Mapped[int | None] = Field(sa_column=Column(Key, nullable=True))  # bytes
+    points: Mapped[list[list[float]]] = json()  # [step, loss or reward] of the item at work
+    restarts: Mapped[list[dict[str, float]]] = json()  # when a process continued the fit: step, steps lost, time
+
+
 class ModelRow(Base, table=True):
     """A model or an adapter that a job has written: the path of its files, and what it was made from."""
 

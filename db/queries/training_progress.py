@@ -1,0 +1,69 @@
+"""Read what training processes have reported last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, Row, func, select
+
+from db.engine.connection import now
+from db.kinds.states import ItemState
+from db.models import Item, TrainingProgressRow, TrainingStepRow, WorkerSessionRow
+from db.queue.training_progress import FIGURES
+from lumos_queue.records import FitPhase, FitProgress
+
+
+class FitRestart(NamedTuple):
+    """A process has continued a fit that another process had left."""
+
+    step: int  #: after which it continued
+    lost_steps: int  #: reported steps after it, which were repeated
+    at: float  #: by the database's clock
+
+
+@dataclass(frozen=True, slots=True)
+class StoredProgress:
+    """The newest report of a fit."""
+
+    progress: FitProgress
+    phase_seconds: float  #: that the phase has lasted until now, or until the process ended
+    age_seconds: float  #: since the report was stored
+    is_running: bool  #: whether a worker holds the item that was reported on
+    host: str  #: of the worker
+    accepted_step: int  #: the newest step whose item has ended; 0: none
+    points: Sequence[tuple[int, float]]  #: (step, loss or reward) after the accepted step
+    restarts: Sequence[FitRestart]
+
+
+def read_progress(connection: Connection, job: str) -> list[StoredProgress]:
+    """Return the newest report of each fit of a job, in the order in which the job works on them."""
+    table, steps = TrainingProgressRow, TrainingStepRow
+    accepted_step = select(func.max(steps.step)).where(steps.job == table.job, steps.fit == table.fit).scalar_subquery()
+    query = (
+        select(*table.__table__.c, Item.state, Item.session.label("holder"), WorkerSessionRow.host)
+        .add_columns(accepted_step.label("accepted_step"), now().label("clock"))
+        .join(Item, Item.id == table.item)
+        .outerjoin(WorkerSessionRow, WorkerSessionRow.id == table.session)
+        .where(table.job == job)
+        .order_by(Item.ordinal, table.fit)
+    )
+    return [_read_row(row) for row in connection.execute(query)]
+
+
+def _read_row(row: Row[Any]) -> StoredProgress:
+    figures = {name: getattr(row, name) for name in FIGURES}
+    age = max(0.0, row.clock - row.at)  # the clock may have been set back
+    is_running = row.state == ItemState.CLAIMED and row.holder == row.session
+    accepted_step = row.accepted_step or 0
+    return StoredProgress(
+        FitProgress(**{**figures, "phase": FitPhase(row.phase)}),
+        row.phase_seconds + age * is_running,
+        age,
+        is_running,
+        row.host or "",
+        accepted_step,
+        [(int(step), value) for step, value in row.points if step > accepted_step],
+        [FitRestart(int(restart["step"]), int(restart["lost"]), restart["at"]) for restart in row.restarts],
+    )
