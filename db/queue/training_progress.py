@@ -31,15 +31,11 @@ class ProgressReport:
     points: Sequence[tuple[int, float]]  #: (step, loss or reward) of the item so far
 
 
-def store_progress(database: Database, session: int, reports: Sequence[ProgressReport]) -> None:
-    """Store the reports of this session's items. Reports of items that it does not hold are dropped.
-
-    Raises Fenced when the session was declared dead.
-    """
+def store_progress(database: Database, session: int, report: ProgressReport) -> None:
+    """Store a report, unless the session does not hold its item. Raises Fenced if the session was declared dead."""
     with database.writer.begin() as connection:
         hold_fence(connection, session)
-        for report in reports:
-            _store(connection, session, report)
+        _store(connection, session, report)
 
 
 def _store(connection: Connection, session: int, report: ProgressReport) -> None:
