@@ -89,7 +89,8 @@ class Sft:
         builds = [from_launch(build) / "dev" for build in self.data]
         if flag and not any(_has_conversations(folder, self.formulation, self.module) for folder in builds):
             raise SpecError(
-                f"{flag} needs development conversations, and the data has none: build it with --dev-share, or leave the flag out."
+                f"{flag} needs development conversations, and the data has none. Build it with --dev-share, or leave "
+                f"{flag} out."
             )
 
     def check_folder(self) -> None:
