@@ -134,16 +134,16 @@ def test_a_fit_is_evaluated_at_its_own_interval_and_the_best_checkpoint_stays(fo
 def test_a_fit_ends_after_windows_without_a_lower_loss_and_the_rest_costs_nothing(folder, tmp_path):
     from lumos_queue.training.engine.window import run_window
 
-    spec = small_spec(folder, rate=1.0, other_rate=0.3, dropout=0.0, decay=0.1, steps=32)  # the loss rises after step 4
-    plans = [WindowPlan(start, start + 4, 32, 4, patience=2) for start in range(0, 32, 4)]
+    spec = small_spec(folder, rate=1.0, other_rate=0.3, dropout=0.0, decay=0.1, steps=60)  # the loss rises after step 4
+    plans = [WindowPlan(start, start + 4, 60, 4, patience=2) for start in range(0, 60, 4)]
     done = [run_window(spec, tmp_path, plan) for plan in plans]
     last = next(index for index, window in enumerate(done) if window.dev.stale_windows == 2)
     best = done[last].dev.best
     assert best is not None and best[0] == plans[last].stop - 8, "two windows after the best"
-    assert [window.is_stopped_early for window in done] == [index > last for index in range(8)]
+    assert [window.is_stopped_early for window in done] == [index > last for index in range(15)]
     assert all(not window.steps and window.dev_loss is None for window in done[last + 1 :])
     assert steps_of(tmp_path)[-1] == plans[last].stop
-    kept = choose_checkpoint(spec, tmp_path, AUTO, 32)
+    kept = choose_checkpoint(spec, tmp_path, AUTO, 60)
     assert kept.step == best[0]
     # If the newest checkpoint is damaged, its steps are repeated, and the fit ends where it ended before.
     seal = checkpoint_of(tmp_path, plans[last].stop) / SEAL
