@@ -83,7 +83,15 @@ def prepare(spec: FitSpec, folder: Path) -> FitSpec:
     write_examples((Example(row, learnt) for row in ids[:4]), folder / DEV)
     if spec.base:
         torch.manual_seed(0)
-        config = LlamaConfig(tokens, 768, 2048, 12, 12, max_position_embeddings=1024, tie_word_embeddings=True)
+        config = LlamaConfig(
+            vocab_size=tokens,
+            hidden_size=768,
+            intermediate_size=2048,
+            num_hidden_layers=12,
+            num_attention_heads=12,
+            max_position_embeddings=1024,
+            tie_word_embeddings=True,
+        )
         LlamaForCausalLM(config).save_pretrained(folder / "base")
         make_tokenizer(tokens, folder / "base")
     base = str(folder / "base") if spec.base else ""

@@ -13,11 +13,11 @@ from transformers import PreTrainedModel
 
 from lumos_queue.errors import SpecError
 from lumos_queue.training.engine.data import TRAIN, EncodedConversations
-from lumos_queue.training.engine.fake_fit import PassShape, count_pass, fake_tensors, make_fake_model
+from lumos_queue.training.engine.device_memory import available_memory
+from lumos_queue.training.engine.fake_fit import PassShape, count_pass, fake_model
 from lumos_queue.training.engine.optimizers import muon_with_adamw
 from lumos_queue.training.engine.spec import BF16, FP32, MUON, FitSpec, LoraShape
 from lumos_queue.training.engine.trainer import PROMPT_SAMPLE
-from lumos_queue.util import memory
 from lumos_queue.util.wording import format_bytes
 
 #: Bytes of a process on a CPU with its libraries, before it loads a model (performance/training_memory.py measures it).
@@ -67,8 +67,7 @@ def estimate_memory(spec: FitSpec, micro_batch: int = 0, ranks: int = 1) -> Memo
         prompts = shape.length - shape.learnt
         shape = replace(shape, learnt=shape.learnt + round(PROMPT_SAMPLE * prompts))
     accumulates = spec.batch > micro_batch * ranks
-    with fake_tensors():
-        model = make_fake_model(spec)
+    with fake_model(spec) as model:
         trained = [value for value in model.parameters() if value.requires_grad]
         weights = sum(map(_size, model.parameters()))
         gradients = sum(map(_size, trained))
@@ -81,18 +80,6 @@ def estimate_memory(spec: FitSpec, micro_batch: int = 0, ranks: int = 1) -> Memo
     buckets = gradients if ranks > 1 else 0  # the copy that ranks exchange
     base = PROCESS + data_bytes if spec.device == "cpu" else 0
     return MemoryEstimate(weights, gradients + buckets, optimizer, activations, base, micro_batch, shape.length)
-
-
-def available_memory(device: str, ranks: int = 1) -> int:
-    """Return the bytes for each of `ranks` processes: of the smallest visible GPU, or the share of this machine's memory.
-
-    `device` is `cpu` or `cuda`. Raises SpecError if there is no GPU.
-    """
-    if device == "cpu":
-        return memory.available_memory() // ranks
-    if not torch.cuda.is_available():
-        raise SpecError("This machine has no GPU whose memory can be read.")
-    return min(torch.cuda.get_device_properties(index).total_memory for index in range(torch.cuda.device_count()))
 
 
 def check_memory(spec: FitSpec, ranks: int = 1, available: int | None = None) -> MemoryEstimate:

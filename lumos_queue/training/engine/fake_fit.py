@@ -6,9 +6,11 @@ the device `meta` are not enough: there, autocast does nothing and attention has
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from lumos_queue.training.engine.model import (
 from lumos_queue.training.engine.spec import BF16, FitSpec
 from lumos_queue.training.engine.tensor_memory import TensorMemory
 from lumos_queue.util.model_loading import MODEL_LOADING
+from lumos_queue.util.regular_file import check_entries
 
 #: `sdpa` without a mask. A causal pass without padding has none; for fake tensors, whose values cannot be read,
 #: transformers would make one.
@@ -49,17 +52,43 @@ class PassShape:
 
 
 @contextmanager
-def fake_tensors() -> Iterator[None]:
-    """Make every tensor of a block a fake one. The random state of torch stays as it is."""
-    with MODEL_LOADING, torch.random.fork_rng(devices=[]), FakeTensorMode(allow_non_fake_inputs=True):
-        yield
+def fake_model(spec: FitSpec) -> Iterator[PreTrainedModel | PeftModel]:
+    """Give a block the model that `load_model` would load; all tensors of the block are fake. No weights are read.
 
-
-def make_fake_model(spec: FitSpec) -> PreTrainedModel | PeftModel:
-    """Return the model that `load_model` would load, within `fake_tensors`. No weights are read.
-
-    Raises SpecError for a folder whose configuration or tokenizer cannot be read, or that adapters do not fit.
+    The random state of torch stays as it is. Raises SpecError for a folder whose configuration or tokenizer cannot be
+    read, or that has no modules for adapters.
     """
+    with MODEL_LOADING, torch.random.fork_rng(devices=[]):
+        with torch.device("meta"):  # modules with fake tensors cannot be moved to a device, which adapters are
+            model = _make_meta_model(spec)
+        with FakeTensorMode(), _without_log():
+            fakes: dict[int, tuple[torch.Tensor, torch.Tensor]] = {}  # tensors of two modules stay the same
+            for module in model.modules():
+                for name, tensor in (*module._parameters.items(), *module._buffers.items()):
+                    if tensor is not None:
+                        _, fake = fakes.setdefault(id(tensor), (tensor, _make_fake(tensor)))
+                        setattr(module, name, fake)
+            yield model
+
+
+@contextmanager
+def _without_log() -> Iterator[None]:
+    """Keep torch from printing a traceback for an operation that has no fake form: its exception is enough."""
+    log = logging.getLogger(FakeTensorMode.__module__)
+    log.disabled = True
+    try:
+        yield
+    finally:
+        log.disabled = False
+
+
+def _make_fake(tensor: torch.Tensor) -> torch.Tensor:
+    """Return a fake tensor on the CPU for one on the device `meta`."""
+    fake = torch.empty(tensor.shape, dtype=tensor.dtype)
+    return torch.nn.Parameter(fake, tensor.requires_grad) if isinstance(tensor, torch.nn.Parameter) else fake
+
+
+def _make_meta_model(spec: FitSpec) -> PreTrainedModel | PeftModel:
     tokenizer = load_tokenizer(spec.tokenizer)
     attention = choose_attention(spec)
     causal = _CAUSAL if attention == "sdpa" else attention
@@ -68,10 +97,14 @@ def make_fake_model(spec: FitSpec) -> PreTrainedModel | PeftModel:
         model: PreTrainedModel = make_model(spec.shape, tokenizer, spec.seed, causal)
     else:
         folder = Path(spec.base)
+        check_entries(folder)
         try:
             config: Any = AutoConfig.from_pretrained(folder, local_files_only=True)
-            attention = attention if config.is_encoder_decoder else causal
-            model = auto_class(folder).from_config(config, dtype=weights_type(spec), attn_implementation=attention)
+            make = partial(auto_class(folder).from_config, config, dtype=weights_type(spec))
+            try:
+                model = make(attn_implementation=attention if config.is_encoder_decoder else causal)
+            except KeyError:  # the architecture has its own attention for each of transformers' names
+                model = make(attn_implementation=attention)
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise SpecError(f"No language model in '{folder}': {str(error).partition(chr(10))[0]}") from None
         if spec.lora:

@@ -1,4 +1,4 @@
-"""Read how much memory this process can use: what the machine has free, and the limit of its control group."""
+"""Read how much memory of this machine a process can use. Control groups, such as those of containers, can limit it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 
-def available_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
+def read_available_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
     """Return the bytes that this process can use, those that it uses already included."""
     fields = dict(line.split(":", 1) for line in (proc / "meminfo").read_text().splitlines() if ":" in line)
     free = int(fields["MemAvailable"].split()[0]) * 1024
