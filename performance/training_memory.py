@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -99,7 +100,7 @@ def prepare(spec: FitSpec, folder: Path) -> FitSpec:
 
 
 def work(folder: Path, part: str) -> None:
-    """Print one line of JSON: the estimate of the fit in `folder`, or its measurement, as the only work of a process."""
+    """Print the estimate of the fit in `folder` as JSON, or its measurement. The process does nothing else."""
     from lumos_queue.training.engine.duration import estimate_seconds
     from lumos_queue.training.engine.estimate import estimate_memory
     from lumos_queue.training.engine.trainer import ConversationTrainer
@@ -116,7 +117,7 @@ def work(folder: Path, part: str) -> None:
     ConversationTrainer.train = _noting(train, times)
     ConversationTrainer.log = _noting(log, times)
     run_window(spec, folder / "fit", 0, STEPS)
-    seconds = [after - before for before, after in zip(times, times[1:], strict=False)][:STEPS]
+    seconds = [after - before for before, after in pairwise(times)][:STEPS]
     values = {
         "measured": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
         "step_seconds": seconds,

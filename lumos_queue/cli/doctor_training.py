@@ -26,7 +26,7 @@ def check_training() -> Iterator[Description]:
     if missing_names:
         yield "training", None, f"{', '.join(missing_names)} missing: {install_command('train')}"
         return
-    with import_libraries("lumos_queue.training.engine.device_memory"):
+    with import_libraries():
         from lumos_queue.training.engine.device_memory import available_memory, list_gpus
     if gpus := list_gpus():
         yield from describe_gpus(gpus)

@@ -14,7 +14,7 @@ def read_available_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
     free = int(fields["MemAvailable"].split()[0]) * 1024
     resident_pages = int((proc / "self/statm").read_text().split()[1])
     limits = read_cgroup_limits((proc / "self/cgroup").read_text(), cgroups)
-    return min(free + resident_pages * os.sysconf("SC_PAGE_SIZE"), *limits)
+    return min([free + resident_pages * os.sysconf("SC_PAGE_SIZE"), *limits])
 
 
 def read_cgroup_limits(memberships: str, root: Path = CGROUPS) -> list[int]:

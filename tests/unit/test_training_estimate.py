@@ -201,15 +201,15 @@ def test_a_micro_batch_that_is_too_large_is_noted_and_not_refused(folders):
 
 
 def test_a_fit_that_cannot_fit_is_refused_with_the_options_that_help(tmp_path):
-    """A Llama of 1.1 billion parameters, of which only the configuration exists."""
+    """A Llama of 0.8 billion parameters, of which only the configuration exists."""
     from transformers import LlamaConfig
 
     from lumos_queue.training.engine.estimate import check_memory, estimate_memory
 
     tokenizer = own_tokenizer()
     write_fit(tmp_path, tokenizer)
-    shape = {"hidden_size": 2048, "intermediate_size": 5632, "num_hidden_layers": 22, "num_attention_heads": 32}
-    config = LlamaConfig(vocab_size=len(tokenizer), num_key_value_heads=4, **shape)
+    shape = {"hidden_size": 4096, "intermediate_size": 11008, "num_hidden_layers": 4, "num_attention_heads": 32}
+    config = LlamaConfig(vocab_size=len(tokenizer), **shape)
     config.architectures = ["LlamaForCausalLM"]
     config.save_pretrained(tmp_path / "base")
     tokenizer.save_pretrained(tmp_path / "base")
@@ -219,7 +219,7 @@ def test_a_fit_that_cannot_fit_is_refused_with_the_options_that_help(tmp_path):
     with pytest.raises(SpecError) as refusal:
         check_memory(spec, available=10_000_000_000)
     text = str(refusal.value)
-    assert text.startswith("With one conversation of 1,024 tokens in a forward pass, the fit needs about 2")
+    assert text.startswith("With one conversation of 1,024 tokens in a forward pass, the fit needs about 1")
     assert " GB of memory, and this machine has 10.0 GB: use --lora 16 (" in text and "\n" not in text
     assert "--gradient-checkpointing (" in text and "--max-length 512 (" in text
     adapters = estimate_memory(replace(spec, lora=LoraShape(rank=16)), 1).total
@@ -234,8 +234,11 @@ def test_a_fit_that_cannot_fit_is_refused_with_the_options_that_help(tmp_path):
 def test_a_base_that_cannot_be_read_is_named(folders):
     from lumos_queue.training.engine.estimate import estimate_memory
 
+    spec = replace(make_case("muon", folders), base=str(folders["scratch"] / "tokenizer"))
+    with pytest.raises(SpecError, match=r"config\.json' cannot be read"):
+        estimate_memory(spec)
     with pytest.raises(SpecError, match="No language model in"):
-        estimate_memory(replace(make_case("muon", folders), base=str(folders["scratch"] / "tokenizer")))
+        estimate_memory(replace(spec, data=""))
 
 
 def test_the_optimizer_is_part_of_the_estimate(folders):

@@ -11,13 +11,13 @@ import torch
 from peft import PeftModel
 from transformers import PreTrainedModel
 
+from lumos_queue.endpoints.model_folder import encodes_prompts
 from lumos_queue.errors import SpecError
 from lumos_queue.training.engine.data import TRAIN, EncodedConversations
 from lumos_queue.training.engine.device_memory import available_memory
 from lumos_queue.training.engine.fake_fit import PassShape, count_pass, fake_model
 from lumos_queue.training.engine.optimizers import muon_with_adamw
 from lumos_queue.training.engine.spec import BF16, FP32, MUON, FitSpec, LoraShape
-from lumos_queue.training.engine.trainer import PROMPT_SAMPLE
 from lumos_queue.util.wording import format_bytes
 
 #: Bytes of a process on a CPU with its libraries, before it loads a model (performance/training_memory.py measures it).
@@ -54,18 +54,16 @@ def estimate_memory(spec: FitSpec, micro_batch: int = 0, ranks: int = 1) -> Memo
     """Estimate the memory of each of `ranks` processes with `micro_batch` conversations in a forward pass (0: spec's).
 
     Parameters and states of the optimizer are counted exactly, on a model of fake tensors. The activations are those of
-    a pass through this model, in which each conversation is as long as the longest, and has as many learnt tokens as
-    any; before the conversations are encoded, half of `max_length` is learnt. If an architecture cannot be run with
-    fake tensors, the formula of Korthikanti et al. (2022, arXiv:2205.05198) gives the activations.
+    a pass through this model. Each conversation in the pass is as long as the longest, and has as many learnt tokens as
+    the one with most; before the conversations are encoded, `max_length` tokens, half of them learnt. If an
+    architecture cannot be run with fake tensors, such as a mixture of experts, the activations are those of the formula
+    of Korthikanti et al. (2022, arXiv:2205.05198).
 
     A process also needs memory that is not estimated: on a GPU the CUDA context, and gaps between tensors. Raises
     SpecError for a base that cannot be read.
     """
     micro_batch = min(micro_batch or spec.micro_batch, spec.batch)
     shape, data_bytes = _measure_conversations(spec, micro_batch)
-    if spec.prompt_weight:
-        prompts = shape.length - shape.learnt
-        shape = replace(shape, learnt=shape.learnt + round(PROMPT_SAMPLE * prompts))
     accumulates = spec.batch > micro_batch * ranks
     with fake_model(spec) as model:
         trained = [value for value in model.parameters() if value.requires_grad]
@@ -83,9 +81,10 @@ def estimate_memory(spec: FitSpec, micro_batch: int = 0, ranks: int = 1) -> Memo
 
 
 def check_memory(spec: FitSpec, ranks: int = 1, available: int | None = None) -> MemoryEstimate:
-    """Return the estimate of a fit, with the largest micro-batch that fits into `available` bytes (None: this machine's).
+    """Return the estimate of a fit, with the largest micro-batch that fits into `available` bytes.
 
-    Raises SpecError if not even one conversation in a forward pass fits. The message has the options that help.
+    `available` is the memory of each of `ranks` processes; None: that of this machine or its smallest GPU. Raises
+    SpecError if not even one conversation in a forward pass fits. The message has the options that help.
     """
     available = available_memory(spec.device, ranks) if available is None else available
     estimate = smaller = estimate_memory(spec, ranks=ranks)
@@ -102,8 +101,12 @@ def _measure_conversations(spec: FitSpec, rows: int) -> tuple[PassShape, int]:
     if not spec.data or not path.exists():
         return PassShape(rows, spec.max_length, round(spec.max_length * LEARNT_SHARE)), 0
     examples = EncodedConversations(path)
-    learnt = max(examples.count_learnt(), default=1)
-    length = min(max(examples.lengths, default=2), spec.max_length)
+    learnt_counts = examples.count_learnt()
+    learnt = max(learnt_counts)
+    length = max(examples.lengths)
+    if spec.base and encodes_prompts(Path(spec.base)):  # prompts and replies are padded separately
+        length = learnt + max(total - count for total, count in zip(examples.lengths, learnt_counts, strict=True))
+    length = min(length, spec.max_length)
     return PassShape(rows, length, min(learnt, length - 1)), path.stat().st_size
 
 

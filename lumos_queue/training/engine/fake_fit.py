@@ -1,7 +1,7 @@
 """The model of a fit as fake tensors, which have shapes and types but no memory, and one pass through this model.
 
-torch computes the shapes of all results, so that the memory of a large fit can be counted on a small machine. Tensors on
-the device `meta` are not enough: there, autocast does nothing and attention has no fused kernel.
+torch computes the shapes of all results, so that the memory of a large fit can be counted on a small machine. Tensors
+on the device `meta` are not enough: there, autocast does nothing and attention has no fused kernel.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any
 import torch
 from peft import PeftModel
 from torch._subclasses.fake_tensor import FakeTensorMode
-from transformers import AttentionInterface, AutoConfig, PreTrainedModel
+from transformers import AutoConfig, PreTrainedModel
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
+from transformers.modeling_utils import AttentionInterface
 
 from lumos_queue.errors import SpecError
 from lumos_queue.training.engine.model import (
@@ -33,6 +34,7 @@ from lumos_queue.training.engine.model import (
 )
 from lumos_queue.training.engine.spec import BF16, FitSpec
 from lumos_queue.training.engine.tensor_memory import TensorMemory
+from lumos_queue.training.engine.trainer import PROMPT_SAMPLE
 from lumos_queue.util.model_loading import MODEL_LOADING
 from lumos_queue.util.regular_file import check_entries
 
@@ -58,7 +60,7 @@ def fake_model(spec: FitSpec) -> Iterator[PreTrainedModel | PeftModel]:
     The random state of torch stays as it is. Raises SpecError for a folder whose configuration or tokenizer cannot be
     read, or that has no modules for adapters.
     """
-    with MODEL_LOADING, torch.random.fork_rng(devices=[]):
+    with torch.random.fork_rng(devices=[]):
         with torch.device("meta"):  # modules with fake tensors cannot be moved to a device, which adapters are
             model = _make_meta_model(spec)
         with FakeTensorMode(), _without_log():
@@ -94,17 +96,18 @@ def _make_meta_model(spec: FitSpec) -> PreTrainedModel | PeftModel:
     causal = _CAUSAL if attention == "sdpa" else attention
     new_rows: list[int] = []
     if not spec.base:
-        model: PreTrainedModel = make_model(spec.shape, tokenizer, spec.seed, causal)
+        model: Any = make_model(spec.shape, tokenizer, spec.seed, causal)
     else:
         folder = Path(spec.base)
         check_entries(folder)
         try:
-            config: Any = AutoConfig.from_pretrained(folder, local_files_only=True)
-            make = partial(auto_class(folder).from_config, config, dtype=weights_type(spec))
-            try:
-                model = make(attn_implementation=attention if config.is_encoder_decoder else causal)
-            except KeyError:  # the architecture has its own attention for each of transformers' names
-                model = make(attn_implementation=attention)
+            with MODEL_LOADING:
+                config: Any = AutoConfig.from_pretrained(folder, local_files_only=True)
+                make = partial(auto_class(folder).from_config, config, dtype=weights_type(spec))
+                try:
+                    model = make(attn_implementation=attention if config.is_encoder_decoder else causal)
+                except KeyError:  # the architecture has its own attention for each of transformers' names
+                    model = make(attn_implementation=attention)
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise SpecError(f"No language model in '{folder}': {str(error).partition(chr(10))[0]}") from None
         if spec.lora:
@@ -138,7 +141,8 @@ def count_pass(model: PreTrainedModel | PeftModel, spec: FitSpec, shape: PassSha
 def _compute_loss(model: Any, spec: FitSpec, shape: PassShape) -> torch.Tensor:
     """Return the loss as `ConversationTrainer.compute_loss` does, at the first positions instead of a mask's."""
     ids = torch.zeros((shape.rows, shape.length), dtype=torch.int64)
-    positions = torch.arange(shape.rows * shape.learnt)
+    sample = PROMPT_SAMPLE * (shape.length - shape.learnt) if spec.prompt_weight else 0
+    positions = torch.arange(round(shape.rows * (shape.learnt + sample)))
     inner: Any = model.get_base_model() if isinstance(model, PeftModel) else model
     hook = inner.get_output_embeddings().register_forward_pre_hook(
         lambda _, inputs: (inputs[0].flatten(0, 1).index_select(0, positions), *inputs[1:])
