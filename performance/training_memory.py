@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import resource
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
+from string import ascii_lowercase
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -58,11 +60,13 @@ class Comparison:
 
 
 def make_tokenizer(size: int, folder: Path) -> None:
-    """Write a tokenizer of `size` tokens: bytes, and numbers as further tokens."""
+    """Write a tokenizer of `size` tokens, learnt from random words."""
     from lumos_queue.training.tokenizer import train_tokenizer
 
-    tokenizer = train_tokenizer(["0 1 2"], 300, ())
-    tokenizer.add_tokens([f"<{number}>" for number in range(size - len(tokenizer))])
+    source = random.Random(0)
+    words = (" ".join("".join(source.choices(ascii_lowercase, k=8)) for _ in range(size)) for _ in range(2))
+    tokenizer = train_tokenizer(words, size, ())
+    assert len(tokenizer) == size, len(tokenizer)
     tokenizer.save_pretrained(folder)
 
 
@@ -77,9 +81,9 @@ def prepare(spec: FitSpec, folder: Path) -> FitSpec:
 
     tokens = BASE_TOKENS if spec.base else 2_000
     make_tokenizer(tokens, folder / "tokenizer")
-    random = np.random.default_rng(0)
+    generator = np.random.default_rng(0)
     learnt = np.arange(spec.max_length) % 2 == 1
-    ids = [random.integers(0, tokens, spec.max_length, dtype=np.int32) for _ in range(spec.batch * STEPS)]
+    ids = [generator.integers(0, tokens, spec.max_length, dtype=np.int32) for _ in range(spec.batch * STEPS)]
     write_examples((Example(row, learnt) for row in ids), folder / TRAIN)
     write_examples((Example(row, learnt) for row in ids[:4]), folder / DEV)
     if spec.base:
@@ -152,7 +156,7 @@ def compare(name: str) -> Comparison:
 
 def table(rows: list[Comparison]) -> Table:
     """Return a table with the figures of each fit, in MB and seconds."""
-    parts = ("weights", "gradients", "optimizer", "activations", "base", "total")
+    parts = ("weights", "gradients", "optimizer", "activations", "gaps", "base", "total")
     result = Table("fit", *parts, "measured", "ratio", "seconds", "measured", "ratio", "took")
     for row in rows:
         megabytes = [f"{row.estimate[part] / 1e6:,.0f}" for part in parts]

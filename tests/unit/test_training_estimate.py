@@ -196,8 +196,10 @@ def test_a_micro_batch_that_is_too_large_is_noted_and_not_refused(folders):
     assert check_memory(spec, available=needs[1]).fits_micro_batch == 1
     assert estimate.total == needs[4]
     assert json.loads(json.dumps(estimate.as_json()))["total"] == needs[4]
+    alone = estimate_memory(spec, 1)
+    assert check_memory(spec, available=alone.total - alone.gaps).fits_micro_batch == 1
     with pytest.raises(SpecError):
-        check_memory(spec, available=needs[1] - 1)
+        check_memory(spec, available=alone.total - alone.gaps - 1)
 
 
 def test_a_fit_that_cannot_fit_is_refused_with_the_options_that_help(tmp_path):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 from peft import PeftModel
@@ -22,6 +24,9 @@ from lumos_queue.util.wording import format_bytes
 
 #: Bytes of a process on a CPU with its libraries, before it loads a model (performance/training_memory.py measures it).
 PROCESS = 550_000_000
+#: Bytes of freed blocks that glibc's allocator keeps on a CPU, as a share of activations and gradients. In eight fits
+#: (docs/performance.md) it was between 0.3 and 0.9; without such blocks, the estimates are right within 2 %.
+GAPS = 0.5
 #: Share of the tokens whose loss is computed, if the conversations are not encoded yet.
 LEARNT_SHARE = 0.5
 #: The rank that the message about too little memory proposes.
@@ -37,6 +42,7 @@ class MemoryEstimate:
     gradients: int
     optimizer: int
     activations: int  #: tensors of a forward and backward pass, besides weights and gradients
+    gaps: int  #: on a CPU: freed blocks that the C library keeps
     base: int  #: on a CPU: the process with its libraries, and the encoded conversations
     micro_batch: int  #: conversations in a forward pass, each with as many tokens as the longest
     length: int  #: tokens of the longest conversation; `max_length` if the conversations are not encoded yet
@@ -44,7 +50,7 @@ class MemoryEstimate:
 
     @property
     def total(self) -> int:
-        return self.weights + self.gradients + self.optimizer + self.activations + self.base
+        return self.weights + self.gradients + self.optimizer + self.activations + self.gaps + self.base
 
     def as_json(self) -> dict[str, int | None]:
         return {**asdict(self), "total": self.total}
@@ -59,8 +65,8 @@ def estimate_memory(spec: FitSpec, micro_batch: int = 0, ranks: int = 1) -> Memo
     architecture cannot be run with fake tensors, such as a mixture of experts, the activations are those of the formula
     of Korthikanti et al. (2022, arXiv:2205.05198).
 
-    A process also needs memory that is not estimated: on a GPU the CUDA context, and gaps between tensors. Raises
-    SpecError for a base that cannot be read.
+    On a GPU, the CUDA context and gaps between tensors are not part of the estimate. Raises SpecError for a base that
+    cannot be read.
     """
     micro_batch = min(micro_batch or spec.micro_batch, spec.batch)
     shape, data_bytes = _measure_conversations(spec, micro_batch)
@@ -76,22 +82,34 @@ def estimate_memory(spec: FitSpec, micro_batch: int = 0, ranks: int = 1) -> Memo
         except Exception:  # third-party code of an architecture can raise anything
             activations = _formula(model, spec, shape)
     buckets = gradients if ranks > 1 else 0  # the copy that ranks exchange
-    base = PROCESS + data_bytes if spec.device == "cpu" else 0
-    return MemoryEstimate(weights, gradients + buckets, optimizer, activations, base, micro_batch, shape.length)
+    base, gaps = 0, 0
+    if spec.device == "cpu":
+        base, gaps = PROCESS + data_bytes, round(GAPS * (activations + gradients))
+    return MemoryEstimate(
+        weights=weights,
+        gradients=gradients + buckets,
+        optimizer=optimizer,
+        activations=activations,
+        gaps=gaps,
+        base=base,
+        micro_batch=micro_batch,
+        length=shape.length,
+    )
 
 
 def check_memory(spec: FitSpec, ranks: int = 1, available: int | None = None) -> MemoryEstimate:
     """Return the estimate of a fit, with the largest micro-batch that fits into `available` bytes.
 
     `available` is the memory of each of `ranks` processes; None: that of this machine or its smallest GPU. Raises
-    SpecError if not even one conversation in a forward pass fits. The message has the options that help.
+    SpecError if one conversation in a forward pass does not fit, even without gaps, whose size is not certain. The
+    message has the options that help.
     """
     available = available_memory(spec.device, ranks) if available is None else available
     estimate = smaller = estimate_memory(spec, ranks=ranks)
-    while smaller.total > available:
-        if smaller.micro_batch == 1:
-            raise SpecError(_refusal(spec, ranks, smaller, available))
+    while smaller.total > available and smaller.micro_batch > 1:
         smaller = estimate_memory(spec, smaller.micro_batch // 2, ranks)
+    if smaller.total - smaller.gaps > available:
+        raise SpecError(_refusal(spec, ranks, smaller, available))
     return replace(estimate, fits_micro_batch=smaller.micro_batch)
 
 
@@ -137,34 +155,47 @@ def _formula(model: PreTrainedModel | PeftModel, spec: FitSpec, shape: PassShape
 
 
 def _refusal(spec: FitSpec, ranks: int, estimate: MemoryEstimate, available: int) -> str:
-    remedies = [
-        f"{option} ({format_bytes(smaller)})"
-        for option, changed in _smaller_fits(spec, estimate.length)
-        if (smaller := _total(changed, ranks)) is not None and smaller < 0.95 * estimate.total
-    ]
-    advice = f": use {' or '.join(remedies)}" if remedies else ""
     where = "this machine has" if spec.device == "cpu" else "the GPU has"
     processes = f" in each of {ranks} processes" if ranks > 1 else ""
     return (
         f"With one conversation of {estimate.length:,} tokens in a forward pass, the fit needs about "
-        f"{format_bytes(estimate.total)} of memory{processes}, and {where} {format_bytes(available)}{advice}."
+        f"{format_bytes(estimate.total)} of memory{processes}, and {where} {format_bytes(available)}"
+        f"{_advice(spec, ranks, estimate, available)}."
     )
 
 
-def _smaller_fits(spec: FitSpec, length: int) -> Iterator[tuple[str, FitSpec]]:
-    """Yield the options that can make a fit smaller, each with the changed fit."""
+def _advice(spec: FitSpec, ranks: int, estimate: MemoryEstimate, available: int) -> str:
+    """Return the options with each of which the fit fits; if there are none, the first options that fit together."""
+    changes = list(_smaller_fits(spec, estimate.length))
+    totals = {option: _total(replace(spec, **change), ranks) for option, change in changes}
+    if fitting := [f"{option} ({format_bytes(total)})" for option, total in totals.items() if total <= available]:
+        return f": use {' or '.join(fitting)}"
+    used: list[str] = []
+    smallest = estimate.total
+    for option, change in changes:
+        if smallest > available and (total := _total(replace(spec, **change), ranks)) < 0.95 * smallest:
+            spec, smallest = replace(spec, **change), int(total)
+            used.append(option)
+    if not used:
+        return ""
+    verb = "use" if smallest <= available else "too much even with"
+    return f": {verb} {' '.join(used)} ({format_bytes(smallest)})"
+
+
+def _smaller_fits(spec: FitSpec, length: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the options that can make a fit smaller, each with the changed values of the fit."""
     if spec.base and spec.lora is None:
-        yield f"--lora {PROPOSED_RANK}", replace(spec, lora=LoraShape(rank=PROPOSED_RANK))
-    if length // 2 >= SHORTEST:
-        yield f"--max-length {length // 2}", replace(spec, max_length=length // 2)
+        yield f"--lora {PROPOSED_RANK}", {"lora": LoraShape(rank=PROPOSED_RANK)}
     if not spec.gradient_checkpointing:
-        yield "--gradient-checkpointing", replace(spec, gradient_checkpointing=True)
+        yield "--gradient-checkpointing", {"gradient_checkpointing": True}
     if spec.precision == FP32:
-        yield "--precision bf16", replace(spec, precision=BF16)
+        yield "--precision bf16", {"precision": BF16}
+    if length // 2 >= SHORTEST:
+        yield f"--max-length {length // 2}", {"max_length": length // 2}
 
 
-def _total(spec: FitSpec, ranks: int) -> int | None:
-    """Return the bytes of a fit with one conversation in a forward pass; None if its model cannot have adapters."""
+def _total(spec: FitSpec, ranks: int) -> float:
+    """Return the bytes of a fit with one conversation in a forward pass; infinity if its model cannot have adapters."""
     with suppress(SpecError):
         return estimate_memory(spec, 1, ranks).total
-    return None
+    return math.inf
