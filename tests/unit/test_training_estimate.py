@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -147,20 +148,21 @@ def test_before_the_conversations_are_encoded_the_longest_that_is_allowed_counts
     assert same.activations == encoded.activations and same.base < encoded.base
 
 
-def test_an_estimate_leaves_no_trace_in_the_fit(folders, tmp_path):
+@pytest.mark.parametrize("name", ["muon", "adapters and a new row"])
+def test_an_estimate_leaves_no_trace_in_the_fit(name, folders, tmp_path):
     import torch
 
     from lumos_queue.training.engine.estimate import estimate_memory
     from lumos_queue.training.engine.window import run_window
 
-    spec = make_case("adapters and a new row", folders)
+    spec = make_case(name, folders)
     weights = []
-    for name in ("without", "with"):
-        if name == "with":
+    for run in ("without", "with"):
+        if run == "with":
             before = torch.get_rng_state()
             estimate_memory(spec)
             assert torch.equal(torch.get_rng_state(), before)
-        checkpoint = run_window(spec, tmp_path / name, 0, 2).checkpoint
+        checkpoint = run_window(spec, tmp_path / run, 0, 2).checkpoint
         weights.append([path.read_bytes() for path in sorted(checkpoint.glob("*.safetensors"))])
     assert weights[0] == weights[1]
 
@@ -206,7 +208,7 @@ def test_a_fit_that_cannot_fit_is_refused_with_the_options_that_help(tmp_path):
     """A Llama of 0.8 billion parameters, of which only the configuration exists."""
     from transformers import LlamaConfig
 
-    from lumos_queue.training.engine.estimate import check_memory, estimate_memory
+    from lumos_queue.training.engine.estimate import estimate_memory
 
     tokenizer = own_tokenizer()
     write_fit(tmp_path, tokenizer)
@@ -218,19 +220,28 @@ def test_a_fit_that_cannot_fit_is_refused_with_the_options_that_help(tmp_path):
     spec = small_spec(
         tmp_path, data="", base=str(tmp_path / "base"), optimizer=ADAMW, max_length=1024, prompt_weight=0.0
     )
+    refusals = [refuse(spec, available) for available in (12, 4, 1)]
+    adapters = replace(spec, lora=LoraShape(rank=16))
+    smaller = replace(adapters, gradient_checkpointing=True, precision=BF16)
+    lora, together = (estimate_memory(fit, 1).total / 1e9 for fit in (adapters, smaller))
+    assert re.fullmatch(
+        r"With one conversation of 1,024 tokens in a forward pass, the fit needs about 1\d\.\d GB of memory, and this "
+        rf"machine has 12\.0 GB: use --lora 16 \({lora:.1f} GB\)[^:\n]*\.",
+        refusals[0],
+    )
+    options = "--lora 16 --gradient-checkpointing --precision bf16"
+    assert refusals[1].endswith(f"this machine has 4.0 GB: use {options} ({together:.1f} GB).")
+    assert f"machine has 1.0 GB: too much even with {options} --max-length 512 (" in refusals[2]
+    assert "in each of 2 processes" in refuse(adapters, 1, ranks=2) and "--lora" not in refuse(adapters, 1)
+
+
+def refuse(spec: FitSpec, gigabytes: int, ranks: int = 1) -> str:
+    """Return the text with which a fit is refused."""
+    from lumos_queue.training.engine.estimate import check_memory
+
     with pytest.raises(SpecError) as refusal:
-        check_memory(spec, available=10_000_000_000)
-    text = str(refusal.value)
-    assert text.startswith("With one conversation of 1,024 tokens in a forward pass, the fit needs about 1")
-    assert " GB of memory, and this machine has 10.0 GB: use --lora 16 (" in text and "\n" not in text
-    assert "--gradient-checkpointing (" in text and "--max-length 512 (" in text
-    adapters = estimate_memory(replace(spec, lora=LoraShape(rank=16)), 1).total
-    assert f"--lora 16 ({adapters / 1e9:.1f} GB)" in text
-    lora = replace(spec, lora=LoraShape(rank=16), gradient_checkpointing=True)
-    with pytest.raises(SpecError) as refusal:
-        check_memory(lora, ranks=2, available=1_000_000_000)
-    assert "--lora" not in str(refusal.value) and "--precision bf16 (" in str(refusal.value)
-    assert "in each of 2 processes" in str(refusal.value)
+        check_memory(spec, ranks, gigabytes * 10**9)
+    return str(refusal.value)
 
 
 def test_a_base_that_cannot_be_read_is_named(folders):
