@@ -55,10 +55,14 @@ def folders(tmp_path_factory) -> dict[str, Path]:
 
 SHAPE = ModelShape(hidden=64, layers=3, heads=4, feed_forward=160, positions=128)
 ADAPTERS: dict[str, Any] = {"lora": LoraShape(rank=4), "optimizer": ADAMW, "dropout": 0.0, "prompt_weight": 0.0}
-#: A fit by the folder of its data and by what differs from `small_spec`; its forward passes have 4 of 8 conversations.
+#: A fit by the folder of its data and by what differs from `small_spec`; its forward passes have 4 of 8 conversations unless stated.
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "muon": ("scratch", {"shape": SHAPE}),
     "one forward pass in a step": ("scratch", {"shape": SHAPE, "optimizer": ADAMW, "batch": 4}),
+    "more gradients than activations": (
+        "scratch",
+        {"shape": ModelShape(256, 3, 4, 768, 128), "optimizer": ADAMW, "micro_batch": 1, "batch": 2},
+    ),
     "bfloat16": ("scratch", {"shape": SHAPE, "precision": BF16, "prompt_weight": 0.0}),
     "gradient checkpointing": ("scratch", {"shape": SHAPE, "gradient_checkpointing": True}),
     "all weights of a base": ("llama", {"optimizer": ADAMW}),
@@ -103,7 +107,7 @@ def test_an_estimate_has_the_sizes_of_the_real_fit(name, folders, tmp_path):
     assert estimate.weights == sum(value.numel() * value.element_size() for value in model.parameters())
     assert gradients == [estimate.gradients] * 2
     assert estimate.optimizer == sum(map(bytes_of_state, optimizers_of(trainer)))
-    assert estimate.length == LENGTH and estimate.micro_batch == 4
+    assert estimate.length == LENGTH and estimate.micro_batch == spec.micro_batch
     tensors = estimate.gradients + estimate.optimizer + estimate.activations
     assert memory.peak == pytest.approx(tensors, rel=0.03)
 
