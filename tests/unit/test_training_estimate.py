@@ -55,7 +55,7 @@ def folders(tmp_path_factory) -> dict[str, Path]:
 
 SHAPE = ModelShape(hidden=64, layers=3, heads=4, feed_forward=160, positions=128)
 ADAPTERS: dict[str, Any] = {"lora": LoraShape(rank=4), "optimizer": ADAMW, "dropout": 0.0, "prompt_weight": 0.0}
-#: A fit by the folder of its data and by what differs from `small_spec`; its forward passes have 4 of 8 conversations unless stated.
+#: A fit by the folder of its data and by what differs from `small_spec`. A pass has 4 of 8 conversations unless stated.
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "muon": ("scratch", {"shape": SHAPE}),
     "one forward pass in a step": ("scratch", {"shape": SHAPE, "optimizer": ADAMW, "batch": 4}),

@@ -168,7 +168,7 @@ def _advice(spec: FitSpec, ranks: int, estimate: MemoryEstimate, available: int)
     """Return the options with each of which the fit fits; if there are none, the first options that fit together."""
     changes = list(_smaller_fits(spec, estimate.length))
     totals = {option: _total(replace(spec, **change), ranks) for option, change in changes}
-    if fitting := [f"{option} ({format_bytes(total)})" for option, total in totals.items() if total <= available]:
+    if fitting := [f"{option} ({format_bytes(int(total))})" for option, total in totals.items() if total <= available]:
         return f": use {' or '.join(fitting)}"
     used: list[str] = []
     smallest = estimate.total
