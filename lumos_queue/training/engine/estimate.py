@@ -25,7 +25,7 @@ from lumos_queue.util.wording import format_bytes
 #: Bytes of a process on a CPU with its libraries, before it loads a model (performance/training_memory.py measures it).
 PROCESS = 550_000_000
 #: Bytes of freed blocks that glibc's allocator keeps on a CPU, as a share of activations and gradients. In eight fits
-#: (docs/performance.md) it was between 0.3 and 0.9; without such blocks, the estimates are right within 2 %.
+#: (docs/performance.md) it was between 0.3 and 0.9, and the share was chosen on these fits.
 GAPS = 0.5
 #: Share of the tokens whose loss is computed, if the conversations are not encoded yet.
 LEARNT_SHARE = 0.5
