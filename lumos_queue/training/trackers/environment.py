@@ -42,7 +42,7 @@ def missing_setting(name: str) -> str:
     """Return which variable of the environment a tracker lacks, in one line with the remedy, or ''."""
     if name == "mlflow" and not os.environ.get("MLFLOW_TRACKING_URI"):
         return (
-            "The tracker 'mlflow' needs MLFLOW_TRACKING_URI in the environment of the worker: the address of the server, "
+            "The tracker 'mlflow' needs MLFLOW_TRACKING_URI in the environment of the worker: the server's address, "
             "or a file such as sqlite:////data/mlflow.db."
         )
     if name == "wandb" and not _has_wandb_login():
@@ -87,12 +87,24 @@ def _absolute_address(address: str) -> str:
 
 
 def hide_keys(message: str) -> str:
-    """Return a tracker's message in one line of at most 300 characters, without keys and passwords."""
+    """Return a tracker's message in one line of at most 300 characters, without keys, passwords and addresses."""
     text = " ".join(message.split())
+    for name in _ADDRESSES:
+        if "://" not in (address := os.environ.get(name, "")):
+            continue
+        for part in _address_parts(address):
+            text = text.replace(part, name)
+        if quotes_secret(text, address):
+            return f"the message is hidden, because it contains a part of {name} that may be a password"
     for name, value in os.environ.items():
         if _SECRET_NAME.search(name.upper()) and len(value) >= _SHORTEST_SECRET:
             text = text.replace(value, HIDDEN)
-    addresses = [address for name in _ADDRESSES if "://" in (address := os.environ.get(name, ""))]
-    if any(quotes_secret(text, address) for address in addresses):
-        return "the message is hidden, because it contains a part of the address that may be a password"
     return text if len(text) <= _LONGEST_MESSAGE else text[: _LONGEST_MESSAGE - 1] + "…"
+
+
+def _address_parts(address: str) -> list[str]:
+    """Return what names the server in messages, the longest first: the address, host and port, the host."""
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    names = (address.rstrip("/"), f"{parts.scheme}://{parts.netloc}", parts.netloc, f"{host}:{parts.port}", host)
+    return [name for name in names if len(name.strip(":/")) >= _SHORTEST_SECRET]

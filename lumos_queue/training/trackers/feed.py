@@ -44,7 +44,7 @@ class TrackerFeed:
         return "; ".join(process.problem for process in self._processes if process.problem)
 
     def close(self, seconds: float = 30.0) -> None:
-        """Let the trackers log the remaining steps and close their runs, for `seconds` at most. A silent one is killed."""
+        """Wait until all steps are logged and the runs closed, for `seconds` at most. A silent tracker is killed."""
         deadline = time.monotonic() + seconds
         for process in self._processes:
             process.end()

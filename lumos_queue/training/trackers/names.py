@@ -15,8 +15,8 @@ TRACKERS = ("tensorboard", "wandb", "mlflow", "trackio")  #: each is also the na
 def check_trackers(names: Sequence[str], is_local: bool) -> None:
     """Check the trackers that a request names. Raises SpecError with one line that contains the remedy.
 
-    `is_local`: whether this process, or another one with its packages and its environment, will do the work. For work of
-    another machine only the names are checked; a problem there is a warning of its worker.
+    `is_local`: whether the work will be done with the packages and the environment of this process. Otherwise only the
+    names are checked, and a problem is a warning of the worker.
     """
     for name in names:
         if name not in TRACKERS:

@@ -1,8 +1,8 @@
 """The process of a tracker: read steps on standard input, log them, and report on standard output.
 
-A failure of the tracker is reported, and the step is tried again after a pause. The worker sends END after the last step;
-then the process closes the run and exits. When the worker has died, standard input ends: the process has ten seconds to log
-what it has read.
+A failure of the tracker is reported, and the step is tried again after a pause. The worker sends END after the last
+step; then the process closes the run and exits. When the worker has died, standard input ends, and the process has ten
+seconds to log what it has read.
 """
 
 from __future__ import annotations

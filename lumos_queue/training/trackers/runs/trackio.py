@@ -34,7 +34,7 @@ class TrackioRun:
             self._tracker.finish()
         if get_storage_mode() != "sqlite":  # the rows in its files would be logged again
             raise SpecError(
-                "TRACKIO_DIR is on a network file system, where a run cannot be continued: name a folder of a local disk."
+                "TRACKIO_DIR is on a network file system, where a run cannot be continued: name a local folder."
             )
         config = dict(self._header.config)
         tracker = TrackioTracker(
