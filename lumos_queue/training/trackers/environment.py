@@ -46,7 +46,7 @@ def missing_setting(name: str) -> str:
             "or a file such as sqlite:////data/mlflow.db."
         )
     if name == "wandb" and not _has_wandb_login():
-        return "The tracker 'wandb' needs a key in the environment of the worker: set WANDB_API_KEY, or WANDB_MODE=offline."
+        return "The tracker 'wandb' needs a key in the worker's environment: set WANDB_API_KEY, or WANDB_MODE=offline."
     return ""
 
 
@@ -104,7 +104,10 @@ def hide_keys(message: str) -> str:
 
 def _address_parts(address: str) -> list[str]:
     """Return what names the server in messages, the longest first: the address, host and port, the host."""
-    parts = urlsplit(address)
-    host = parts.hostname or ""
-    names = (address.rstrip("/"), f"{parts.scheme}://{parts.netloc}", parts.netloc, f"{host}:{parts.port}", host)
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:  # no address
+        return [address]
+    names = (address.rstrip("/"), f"{parts.scheme}://{parts.netloc}", parts.netloc, f"{host}:{port}", host)
     return [name for name in names if len(name.strip(":/")) >= _SHORTEST_SECRET]

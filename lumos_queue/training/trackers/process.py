@@ -7,12 +7,14 @@ seconds to log what it has read.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import queue
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 from lumos_queue.errors import SpecError
 from lumos_queue.training.trackers.environment import hide_keys, missing_setting, prepare
@@ -80,7 +82,7 @@ def main() -> int:
         if problem := missing_setting(header.tracker):
             raise SpecError(problem)
         connection.change_stage(Stage.IMPORTING)
-        logger = Logger(connection, import_run(header.tracker)(header))
+        logger = Logger(connection, header, import_run(header.tracker)(header))
         return logger.log_all()
     except Exception as error:
         connection.report(describe(error))
@@ -113,8 +115,9 @@ def import_run(name: str) -> Callable[[RunHeader], TrackerRun]:
 class Logger:
     """Logs each step once, and tries again after a failure."""
 
-    def __init__(self, connection: Connection, run: TrackerRun):
-        self._connection, self._run = connection, run
+    def __init__(self, connection: Connection, header: RunHeader, run: TrackerRun):
+        self._connection, self._header, self._run = connection, header, run
+        self._lock: int | None = None  # of the run
         self._logged: Logged | None = None  # None: the run must be opened
         self._pause = _FIRST_PAUSE
         self._warned = False
@@ -141,6 +144,7 @@ class Logger:
         try:
             if self._logged is None:
                 self._connection.change_stage(Stage.OPENING)
+                self._lock = self._lock or lock_run(self._header)
                 self._logged = self._run.open()
                 self._connection.change_stage(Stage.RUNNING)
             if figures := self._logged.select_new(step.position, step.figures):
@@ -158,6 +162,14 @@ class Logger:
         if self._run.warning and not self._warned:
             self._warned = True
             self._connection.report(self._run.warning)
+
+
+def lock_run(header: RunHeader) -> int:
+    """Wait until no other process logs to the run: that of a killed worker may still do so. Return the lock."""
+    path = Path(header.folder) / f".{header.tracker}.lock"
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    return descriptor
 
 
 def describe(error: Exception) -> str:

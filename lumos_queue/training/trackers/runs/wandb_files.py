@@ -21,19 +21,21 @@ _FULL, _FIRST, _MIDDLE, _LAST = 1, 2, 3, 4
 
 def read_newest_step(path: Path) -> int:
     """Return the newest step of a file, or 0."""
-    newest = 0
-    for content in _read_records(path.read_bytes()):
-        try:
-            record = Record.FromString(content)
-        except DecodeError:
-            break
-        if record.HasField("history"):
-            newest = max(newest, record.history.step.num)
-    return newest
+    steps = (record.history.step.num for record in read_records(path) if record.HasField("history"))
+    return max(steps, default=0)
 
 
-def _read_records(data: bytes) -> Iterator[bytes]:
+def read_records(path: Path) -> Iterator[Record]:
     """Yield the whole records of a file."""
+    for content in _split_records(path.read_bytes()):
+        try:
+            yield Record.FromString(content)
+        except DecodeError:
+            return
+
+
+def _split_records(data: bytes) -> Iterator[bytes]:
+    """Yield the content of each whole record of a file."""
     offset, parts = _FILE_HEADER, b""
     while offset + _PART.size <= len(data):
         if _BLOCK - offset % _BLOCK < _PART.size:  # the rest of the block is padding
