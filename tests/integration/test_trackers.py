@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from lumos_queue.training.trackers.messages import Stage
 from lumos_queue.training.trackers.names import TRACKERS
 from tests.tcp_proxy import TcpProxy
 from tests.tracker_runs import READERS, find_tracker, open_feed, set_environment, start_worker, steps
@@ -84,6 +85,26 @@ def _damage_end(folder: Path) -> None:
     """Cut the newest file of events in the middle of a record, as a killed process may leave it."""
     for file in sorted((folder / "fit" / "tensorboard").glob("*/events*"))[-1:]:
         os.truncate(file, file.stat().st_size - 7)
+
+
+def test_a_new_process_waits_for_that_of_a_killed_worker(tmp_path):
+    """The old process is stopped when its worker dies, and logs the steps that it has read later."""
+    _need("tensorboard")
+    read = READERS["tensorboard"]
+    with start_worker(tmp_path, "tensorboard", 3000) as worker:
+        _await(lambda: len(read(tmp_path)) > 3 * 20)
+        old = find_tracker(worker.pid)
+        assert old
+        old.suspend()
+        worker.kill()
+    feed = open_feed(tmp_path, ["tensorboard"])
+    feed.send(steps(1, 3000))
+    _await(lambda: feed.stages == [Stage.OPENING])
+    assert len(read(tmp_path)) < 3 * 3000
+    old.resume()
+    feed.close(60)
+    assert not feed.problem
+    _assert_each_once(read(tmp_path), 3000)
 
 
 def test_figures_have_the_name_of_their_fit_and_later_figures_are_added(tmp_path):

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from lumos_queue.training.trackers.messages import ConfigValue, RunHeader, TrackedStep
+from lumos_queue.training.trackers.messages import ConfigValue, RunHeader, Stage, TrackedStep
 from lumos_queue.training.trackers.tracker_process import TrackerProcess
 
 
@@ -42,6 +42,11 @@ class TrackerFeed:
     def problem(self) -> str:
         """The first failure of each tracker in one line; '' without a failure."""
         return "; ".join(process.problem for process in self._processes if process.problem)
+
+    @property
+    def stages(self) -> list[Stage]:
+        """What the process of each tracker does."""
+        return [process.stage for process in self._processes]
 
     def close(self, seconds: float = 30.0) -> None:
         """Wait until all steps are logged and the runs closed, for `seconds` at most. A silent tracker is killed."""

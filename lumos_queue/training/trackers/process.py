@@ -23,7 +23,7 @@ from lumos_queue.training.trackers.runs.base import Logged, TrackerRun
 from lumos_queue.util.model_loading import import_libraries
 
 _LAST_SECONDS = 10  #: after the worker has died
-_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 30.0  #: seconds before a failed step is tried again
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 8.0  #: seconds before a failed step is tried again
 _NICENESS = 10  #: the fit has priority
 
 
@@ -125,9 +125,11 @@ class Logger:
     def log_all(self) -> int:
         """Log the steps until END. Return the exit code."""
         while step := LoggedStep.from_line(self._connection.lines.get()):
+            is_last_try = False
             while not self._log(step):
-                if self._connection.has_ended.wait(self._pause):
+                if is_last_try:
                     return 1
+                is_last_try = self._connection.has_ended.wait(self._pause)
                 self._pause = min(2 * self._pause, _LONGEST_PAUSE)
             self._pause = _FIRST_PAUSE
             self._connection.confirm_line(self._logged.position if self._logged else 0)

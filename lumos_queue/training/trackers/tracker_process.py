@@ -30,6 +30,7 @@ class TrackerProcess:
     def __init__(self, header: RunHeader, folder: Path):
         """`folder`: where the process starts."""
         self.problem = ""  #: the first failure, in one line
+        self.stage = Stage.IMPORTING
         self.position = 0  #: the newest that the tracker has logged
         self._header, self._folder = header, folder
         self._process: subprocess.Popen[bytes] | None = None
@@ -39,7 +40,6 @@ class TrackerProcess:
         self._is_behind = False  # whether steps were dropped
         self._sent_lines = self._confirmed_lines = 0
         self._asked_at: float | None = None  # when the process had to answer; None: it has answered everything
-        self._stage = Stage.IMPORTING
         self._is_ending = self._is_done = False
         self._writer: threading.Thread | None = None
 
@@ -93,7 +93,7 @@ class TrackerProcess:
 
     def _silent_seconds(self) -> float:
         """Return for how long the process owes an answer that should come soon."""
-        if self._asked_at is None or self._stage in _STARTING:
+        if self._asked_at is None or self.stage in _STARTING:
             return 0.0
         return time.monotonic() - self._asked_at
 
@@ -171,7 +171,7 @@ class TrackerProcess:
             for line in replies:
                 self._take(Reply.from_line(line))
         code = process.wait()
-        if self._stage is not Stage.FINISHED:
+        if self.stage is not Stage.FINISHED:
             self._note(
                 f"its process was ended by signal {-code}" if code < 0 else f"its process ended with code {code}"
             )
@@ -180,7 +180,7 @@ class TrackerProcess:
     def _take(self, reply: Reply) -> None:
         """Take note of a reply."""
         with self._changed:
-            self._stage, self.position = reply.stage, max(self.position, reply.position)
+            self.stage, self.position = reply.stage, max(self.position, reply.position)
             self._confirmed_lines = reply.lines
             self._asked_at = time.monotonic() if self._confirmed_lines < self._sent_lines else None
             self._changed.notify_all()
