@@ -27,7 +27,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 8.0  #: seconds before a failed step is trie
 _NICENESS = 10  #: the fit has priority
 
 
-class Connection:
+class WorkerPipes:
     """The pipes to the worker. A thread reads the lines at once, so that the end of the worker is noticed."""
 
     def __init__(self) -> None:
@@ -75,17 +75,17 @@ class Connection:
 def main() -> int:
     os.nice(_NICENESS)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    connection = Connection()
-    header = RunHeader.from_line(connection.lines.get())
+    pipes = WorkerPipes()
+    header = RunHeader.from_line(pipes.lines.get())
     prepare(os.environ)
     try:
         if problem := missing_setting(header.tracker):
             raise SpecError(problem)
-        connection.change_stage(Stage.IMPORTING)
-        logger = Logger(connection, header, import_run(header.tracker)(header))
+        pipes.change_stage(Stage.IMPORTING)
+        logger = Logger(pipes, header, import_run(header.tracker)(header))
         return logger.log_all()
     except Exception as error:
-        connection.report(describe(error))
+        pipes.report(describe(error))
         return 1
 
 
@@ -115,8 +115,8 @@ def import_run(name: str) -> Callable[[RunHeader], TrackerRun]:
 class Logger:
     """Logs each step once, and tries again after a failure."""
 
-    def __init__(self, connection: Connection, header: RunHeader, run: TrackerRun):
-        self._connection, self._header, self._run = connection, header, run
+    def __init__(self, pipes: WorkerPipes, header: RunHeader, run: TrackerRun):
+        self._pipes, self._header, self._run = pipes, header, run
         self._lock: int | None = None  # of the run
         self._logged: Logged | None = None  # None: the run must be opened
         self._pause = _FIRST_PAUSE
@@ -124,31 +124,31 @@ class Logger:
 
     def log_all(self) -> int:
         """Log the steps until END. Return the exit code."""
-        while step := LoggedStep.from_line(self._connection.lines.get()):
+        while step := LoggedStep.from_line(self._pipes.lines.get()):
             is_last_try = False
             while not self._log(step):
                 if is_last_try:
                     return 1
-                is_last_try = self._connection.has_ended.wait(self._pause)
+                is_last_try = self._pipes.has_ended.wait(self._pause)
                 self._pause = min(2 * self._pause, _LONGEST_PAUSE)
             self._pause = _FIRST_PAUSE
-            self._connection.confirm_line(self._logged.position if self._logged else 0)
+            self._pipes.confirm_line(self._logged.position if self._logged else 0)
             self._report_warning()
-        self._connection.change_stage(Stage.FINISHING)
+        self._pipes.change_stage(Stage.FINISHING)
         if self._logged:
             self._run.finish()
         self._report_warning()
-        self._connection.change_stage(Stage.FINISHED)
+        self._pipes.change_stage(Stage.FINISHED)
         return 0
 
     def _log(self, step: LoggedStep) -> bool:
         """Log the figures that the run does not have. Return whether this succeeded; report a failure."""
         try:
             if self._logged is None:
-                self._connection.change_stage(Stage.OPENING)
+                self._pipes.change_stage(Stage.OPENING)
                 self._lock = self._lock or lock_run(self._header)
                 self._logged = self._run.open()
-                self._connection.change_stage(Stage.RUNNING)
+                self._pipes.change_stage(Stage.RUNNING)
             if figures := self._logged.select_new(step.position, step.figures):
                 self._run.log(step.position, figures)
                 self._logged.add(step.position, figures)
@@ -156,14 +156,14 @@ class Logger:
             raise
         except Exception as error:
             self._logged = None
-            self._connection.report(describe(error))
+            self._pipes.report(describe(error))
             return False
         return True
 
     def _report_warning(self) -> None:
         if self._run.warning and not self._warned:
             self._warned = True
-            self._connection.report(self._run.warning)
+            self._pipes.report(self._run.warning)
 
 
 def lock_run(header: RunHeader) -> int:

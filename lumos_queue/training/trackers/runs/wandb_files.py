@@ -13,6 +13,8 @@ from pathlib import Path
 from google.protobuf.message import DecodeError
 from wandb.proto.wandb_internal_pb2 import Record
 
+from lumos_queue.util.regular_file import read_regular
+
 _FILE_HEADER = 7  #: bytes
 _BLOCK = 1 << 15  #: bytes
 _PART = struct.Struct("<IHB")  #: checksum, length, kind
@@ -27,7 +29,7 @@ def read_newest_step(path: Path) -> int:
 
 def read_records(path: Path) -> Iterator[Record]:
     """Yield the whole records of a file."""
-    for content in _split_records(path.read_bytes()):
+    for content in _split_records(read_regular(path)):
         try:
             yield Record.FromString(content)
         except DecodeError:
