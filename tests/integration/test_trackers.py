@@ -99,7 +99,7 @@ def test_a_new_process_waits_for_that_of_a_killed_worker(tmp_path):
         worker.kill()
     feed = open_feed(tmp_path, ["tensorboard"])
     feed.send(steps(1, 3000))
-    _await(lambda: feed.stages == [Stage.OPENING])
+    _await(lambda: feed.stages == [Stage.WAITING])
     assert len(read(tmp_path)) < 3 * 3000
     old.resume()
     feed.close(60)

@@ -73,7 +73,7 @@ def prepare(variables: MutableMapping[str, str]) -> None:
     for name in _FOLDERS:
         if value := variables.get(name):
             variables[name] = str(from_launch(Path(value).expanduser()).absolute())
-    variables |= {"CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
+    variables.update(CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1")
     if address := variables.get("MLFLOW_TRACKING_URI"):
         variables["MLFLOW_TRACKING_URI"] = _absolute_address(address)
 

@@ -73,6 +73,7 @@ class Stage(StrEnum):
     """What the process of a tracker does."""
 
     IMPORTING = "importing"  #: it loads the tracker's package
+    WAITING = "waiting"  #: for the process of a killed worker, which ends within seconds
     OPENING = "opening"  #: it opens the run
     RUNNING = "running"
     FINISHING = "finishing"  #: it has logged all steps, and closes the run

@@ -145,8 +145,9 @@ class Logger:
         """Log the figures that the run does not have. Return whether this succeeded; report a failure."""
         try:
             if self._logged is None:
-                self._pipes.change_stage(Stage.OPENING)
+                self._pipes.change_stage(Stage.WAITING)
                 self._lock = self._lock or lock_run(self._header)
+                self._pipes.change_stage(Stage.OPENING)
                 self._logged = self._run.open()
                 self._pipes.change_stage(Stage.RUNNING)
             if figures := self._logged.select_new(step.position, step.figures):

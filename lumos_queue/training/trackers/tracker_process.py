@@ -21,7 +21,7 @@ _WAITING_STEPS = 100_000  #: above which new steps are dropped until the next st
 _UNCONFIRMED_LINES = 500  #: that the process may have
 _SILENT_SECONDS = 60.0  #: without an answer, after which the log has a warning
 _KILL_SECONDS = 10.0  #: without an answer, after which `close` kills the process
-_STARTING = (Stage.IMPORTING, Stage.FINISHING)  #: stages that take long without an answer
+_LONG_STAGES = (Stage.IMPORTING, Stage.WAITING, Stage.FINISHING)  #: without an answer
 
 
 class TrackerProcess:
@@ -93,7 +93,7 @@ class TrackerProcess:
 
     def _silent_seconds(self) -> float:
         """Return for how long the process owes an answer that should come soon."""
-        if self._asked_at is None or self.stage in _STARTING:
+        if self._asked_at is None or self.stage in _LONG_STAGES:
             return 0.0
         return time.monotonic() - self._asked_at
 
