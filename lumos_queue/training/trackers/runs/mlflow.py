@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-import mlflow
+import mlflow  # pyright: ignore[reportMissingImports]
 from accelerate.tracking import MLflowTracker
 
 from lumos_queue.training.trackers.messages import PROJECT, RunHeader

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from accelerate.tracking import TrackioTracker
-from trackio.sqlite_storage import SQLiteStorage
-from trackio.utils import get_storage_mode
+from trackio.sqlite_storage import SQLiteStorage  # pyright: ignore[reportMissingImports]
+from trackio.utils import get_storage_mode  # pyright: ignore[reportMissingImports]
 
 from lumos_queue.errors import SpecError
 from lumos_queue.training.trackers.messages import PROJECT, RunHeader

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import wandb
+import wandb  # pyright: ignore[reportMissingImports]
 from accelerate.tracking import WandBTracker
 
 from lumos_queue.training.trackers.messages import PROJECT, RunHeader

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from google.protobuf.message import DecodeError
-from wandb.proto.wandb_internal_pb2 import Record  # pyright: ignore
+from wandb.proto.wandb_internal_pb2 import Record  # pyright: ignore[reportMissingImports, reportAttributeAccessIssue]
 
 from lumos_queue.util.regular_file import read_regular
 
