@@ -81,6 +81,8 @@ ALLOWED = {
         "lumos_queue/downloads/fetch.py: download: os.fdopen",
         "lumos_queue/jobs/train_server.py: _become_item: os.open",
         "lumos_queue/training/engine/checkpoints.py: flush: os.open",
+        "lumos_queue/training/trackers/process.py: WorkerPipes.__init__: os.open",
+        "lumos_queue/training/trackers/process.py: lock_run: os.open",
         "lumos_queue/util/new_file.py: write_new: os.open",
         "lumos_queue/util/new_folder.py: _sync: os.open",
         "lumos_queue/web/access/passwords.py: add_person: os.open",
@@ -154,6 +156,8 @@ ALLOWED = {
         "lumos_queue/jobs/evaluate.py: Evaluate.open: self.infer.open",
         "lumos_queue/jobs/train_child.py: main: json.load",
         "lumos_queue/models/serve.py: ModelServer._wait_until_ready: opener.open",
+        "lumos_queue/training/trackers/process.py: Logger._log: self._run.open",
+        "lumos_queue/training/trackers/process.py: WorkerPipes._read: os.fdopen",
         "workers/run.py: _slice: job.open",
     ),
 }
