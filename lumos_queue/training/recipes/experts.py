@@ -29,8 +29,8 @@ _CODE = (
     "benchmarks/openagi/trials.py",
     "training/experts/*.py",
 )
-#: Files of this code that have changed since commit 91248b16 without an effect on weights, and the digests that they had
-#: ('': the file is new). A job that was submitted with that code continues with this code.
+#: Files of this code that have changed since commit 91248b16 without an effect on weights, and their former digests
+#: ('': the file is new). A job that was submitted with the former code continues with the present code.
 _FORMER_FILES = {
     "training/experts/checkpoint.py": "",
     "training/experts/fit.py": "",
