@@ -242,19 +242,48 @@ def test_a_job_of_other_code_is_refused(undisturbed, tmp_path):
 
 def test_random_numbers_of_torch_continue_with_a_fit(tmp_path):
     """No lesson draws them so far. A network with dropout does."""
-    from lumos_queue.training.engine.checkpoints import newest_usable
-    from lumos_queue.training.experts.checkpoint import restore_fit, write_checkpoint
-
     fit = make_fit(0.5)
     fit.do_step()
-    write_checkpoint(fit, tmp_path, {"spec": "a", "seconds": 1.0})
+    save(fit, tmp_path)
     fit.do_step()
-    continued = make_fit(0.5)
-    checkpoint = newest_usable(tmp_path, "a", STEPS)
-    assert checkpoint.path
-    restore_fit(continued, checkpoint.path, checkpoint.seal)
+    continued = restore(tmp_path)
     continued.do_step()
     assert [step.loss for step in continued.steps_done] == [step.loss for step in fit.steps_done]
+
+
+def test_a_fit_that_continues_keeps_its_best_weights(tmp_path):
+    from lumos_queue.training.experts.dev import DevFigure
+
+    good, poor = (DevFigure("", "right", 0.1, score, SAMPLES) for score in (0.9, 0.4))
+    fit = make_fit(0.5)
+    fit.do_step()
+    fit.note_score(b"good", [good, poor])
+    fit.do_step()
+    save(fit, tmp_path)
+    continued = restore(tmp_path)
+    assert continued.best == fit.best
+    continued.note_score(b"poor", [poor, poor])
+    assert continued.best and (continued.best.weights, continued.best.step) == (b"good", 1)
+    continued.note_score(b"as good", [poor, good])
+    assert continued.best and (continued.best.weights, continued.best.step) == (b"as good", 2)
+
+
+def save(fit: ExpertFit, folder: Path) -> None:
+    from lumos_queue.training.experts.checkpoint import write_checkpoint
+
+    write_checkpoint(fit, folder, {"spec": "a", "seconds": 1.0})
+
+
+def restore(folder: Path) -> ExpertFit:
+    """Return a new fit with the state of the newest checkpoint."""
+    from lumos_queue.training.engine.checkpoints import newest_usable
+    from lumos_queue.training.experts.checkpoint import restore_fit
+
+    fit = make_fit(0.5)
+    checkpoint = newest_usable(folder, "a", STEPS)
+    assert checkpoint.path
+    restore_fit(fit, checkpoint.path, checkpoint.seal)
+    return fit
 
 
 def test_a_fit_whose_loss_is_not_a_number_ends_before_its_weights_change():
