@@ -156,22 +156,35 @@ def test_a_damaged_checkpoint_is_named_and_its_steps_are_done_again(undisturbed,
     data[len(data) // 2] ^= 8
     path.write_bytes(data if file != "seal.json" else b"{")
     assert stop(recipe, tmp_path / "5", 5) == 3
-    assert stop(recipe, tmp_path / "6", 6) == 5, "the checkpoint of step 5 is newer than that of a damaged later step"
     result = train(recipe)
     assert "notes" not in result.output
     assert files_of(folder) == files_of(undisturbed[0])
 
 
+def stop_and_damage(recipe: Experts, channels: Path) -> None:
+    """Stop the fit twice, and damage both checkpoints."""
+    for step in (17, 18):
+        stop(recipe, channels / str(step), step)
+    paths = list(Path(recipe.folder).glob(".*.fit/step-*/state.safetensors"))
+    assert len(paths) == 2
+    for path in paths:
+        path.write_bytes(path.read_bytes()[:-1])
+
+
 def test_without_an_undamaged_checkpoint_all_steps_are_done_again(undisturbed, tmp_path):
     folder = tmp_path / "experts"
-    recipe = recipe_of(folder)
-    stop(recipe, tmp_path / "channel", 17)
-    path = next(folder.glob(".*.fit/step-000017/state.safetensors"))
-    path.write_bytes(path.read_bytes()[:-1])
-    result = train(recipe)
-    problem, continuation = result.output["notes"]
-    assert "step-000017' is damaged" in problem and continuation == "Its steps are done again from step 0."
+    stop_and_damage(recipe_of(folder), tmp_path)
+    result = train(recipe_of(folder))
+    *problems, continuation = result.output["notes"]
+    assert all(f"step-0000{step}' is damaged" in text for step, text in zip((18, 17), problems, strict=True))
+    assert continuation == "Its steps are done again from step 0."
     assert files_of(folder) == files_of(undisturbed[0])
+
+
+def test_a_new_checkpoint_is_kept_instead_of_damaged_ones_of_later_steps(tmp_path):
+    recipe = recipe_of(tmp_path / "experts")
+    stop_and_damage(recipe, tmp_path)
+    assert [stop(recipe, tmp_path / str(step), step) for step in (5, 6)] == [0, 5]
 
 
 def test_a_checkpoint_of_another_seed_is_not_used(undisturbed, tmp_path):
@@ -214,6 +227,7 @@ def test_the_worker_receives_each_step_and_each_phase(tmp_path):
     assert phases[0] == FitPhase.LOADING and phases[-1] == FitPhase.EXPORTING
     assert [state["step"] for state in states if state["phase"] == FitPhase.EVALUATING] == [16, 20, 24]
     assert states[0]["start_step"] == 0 and states[-1]["checkpoint_step"] > 0
+    assert all(state["tokens_per_second"] is None for state in states), "pictures and words have no tokens"
     assert all(state["memory"] > 1e6 for state in states if state["loss"])
     assert states[1]["checkpoint_seconds"] == 0.0 < states[-1]["checkpoint_seconds"]
 

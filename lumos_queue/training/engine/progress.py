@@ -66,7 +66,7 @@ class Reporter:
             rate=step.rate,
             grad_norm=step.grad_norm,
             memory=step.memory,
-            tokens_per_second=tokens / seconds if seconds else None,
+            tokens_per_second=tokens / seconds if tokens and seconds else None,  # pictures have no tokens
             seconds_left=steps_left * seconds / (len(self._recent) - 1) if is_known else None,
             **changes,
         )
