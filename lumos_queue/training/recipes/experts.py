@@ -106,7 +106,7 @@ def digest_of_code() -> str:
 
 def is_equal_code(content: str) -> bool:
     """Return whether the code with this digest gives the same weights as the present code."""
-    return content in (digest_of_code(), _digest_of_files(_files() | _FORMER_FILES))
+    return content in (digest_of_code(), _digest_of_files({**_files(), **_FORMER_FILES}))
 
 
 @cache
