@@ -39,7 +39,7 @@ ALLOWED = {
         "lumos_queue/experts/backends/own/__init__.py: _digest_of_code: path.read_bytes",
         "lumos_queue/experts/backends/own/trained_networks.py: _digest_of_code: path.read_bytes",
         "lumos_queue/experts/backends/package/efficientnet.py: Classify.__init__: torch.load",
-        "lumos_queue/training/recipes/experts.py: digest_of_code: path.read_bytes",
+        "lumos_queue/training/recipes/experts.py: _files: path.read_bytes",
         "lumos_queue/util/host_memory.py: _read_limit: path.read_text",
         "lumos_queue/util/host_memory.py: read_available_memory: .read_text",
         "lumos_queue/util/version.py: code_version: open",

@@ -63,7 +63,7 @@ class Reporter:
         step_seconds = [end - begin for begin, end in pairwise(times)]
         self._note_step(
             step,
-            tokens_per_second=tokens / seconds if seconds else None,
+            tokens_per_second=tokens / seconds if tokens and seconds else None,  # pictures have no tokens
             seconds_left=estimate_seconds(step_seconds, max(0, self.progress.steps - step.step)),
             **changes,
         )

@@ -66,8 +66,7 @@ def run_window(spec: FitSpec, folder: Path, plan: WindowPlan, ranks: int = 1, re
     checkpoint = newest_usable(folder, spec.digest, plan.stop)
     notes: list[str] = []
     if not _is_over(checkpoint.seal, plan):
-        if checkpoint.problems:
-            notes += [*checkpoint.problems, f"Its steps are done again from step {checkpoint.seal.get('step', 0)}."]
+        notes += checkpoint.notes
         if not checkpoint.seal:
             estimate = check_memory(spec, ranks)
             reporter.update(FitPhase.LOADING, memory_estimate=estimate.total)
