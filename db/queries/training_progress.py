@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, func, select
+from sqlalchemy import Connection, Row, Select, and_, func, select
 
 from db.engine.connection import now
 from db.kinds.states import ItemState
 from db.models import Item, TrainingProgressRow, TrainingStepRow, WorkerSessionRow
 from db.queue.training_progress import FIGURES
 from lumos_queue.records import FitPhase, FitProgress
+
+#: Whether the worker that wrote a report still holds the item.
+_IS_HELD = and_(Item.state == ItemState.CLAIMED, Item.session == TrainingProgressRow.session)
 
 
 class FitRestart(NamedTuple):
@@ -36,20 +39,38 @@ class StoredProgress:
     points: Sequence[tuple[int, float]]  #: (step, loss or reward) after the accepted step
     restarts: Sequence[FitRestart]
 
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds to the end of the fit from now; None if they are not known, or if no worker works on it."""
+        seconds = self.progress.seconds_left
+        return max(0.0, seconds - self.age_seconds) if self.is_running and seconds is not None else None
+
 
 def read_progress(connection: Connection, job: str) -> list[StoredProgress]:
     """Return the newest report of each fit of a job, in the order in which the job works on them."""
+    return [_read_row(row) for row in connection.execute(_select_reports().where(TrainingProgressRow.job == job))]
+
+
+def read_running(connection: Connection, jobs: Collection[str]) -> dict[str, list[StoredProgress]]:
+    """Return the newest reports of the fits that workers work on now, by job. Jobs without any are left out."""
+    reports: dict[str, list[StoredProgress]] = {}
+    if jobs:
+        query = _select_reports().where(TrainingProgressRow.job.in_(jobs), _IS_HELD)
+        for row in connection.execute(query):
+            reports.setdefault(row.job, []).append(_read_row(row))
+    return reports
+
+
+def _select_reports() -> Select[Any]:
     table, steps = TrainingProgressRow, TrainingStepRow
     accepted_step = select(func.max(steps.step)).where(steps.job == table.job, steps.fit == table.fit).scalar_subquery()
-    query = (
+    return (
         select(*table.__table__.c, Item.state, Item.session.label("holder"), WorkerSessionRow.host)
         .add_columns(accepted_step.label("accepted_step"), now().label("clock"))
         .join(Item, Item.id == table.item)
         .outerjoin(WorkerSessionRow, WorkerSessionRow.id == table.session)
-        .where(table.job == job)
         .order_by(Item.ordinal, table.fit)
     )
-    return [_read_row(row) for row in connection.execute(query)]
 
 
 def _read_row(row: Row[Any]) -> StoredProgress:
