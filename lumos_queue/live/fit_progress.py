@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from db.queries.training_progress import FitRestart, StoredProgress
+from db.queries.training_progress import StoredProgress
 from lumos_queue.records import FitProgress
 from lumos_queue.reports.json_values import as_json
 from lumos_queue.util.wording import (
@@ -85,21 +85,25 @@ def describe_dev_loss(progress: FitProgress) -> str:
     return text if newest in (None, best) else f"{text}, newest {newest}"
 
 
-def describe_restarts(restarts: Sequence[FitRestart]) -> str:
-    """Return how often other processes have continued a fit, and how many steps they repeated; '' if none has."""
-    if not restarts:
+def describe_restarts(lost_steps: Sequence[int]) -> str:
+    """Return how often a fit was continued, and how many steps were repeated; '' if it was not.
+
+    `lost_steps`: for each restart, the number of steps that it repeated.
+    """
+    if not lost_steps:
         return ""
-    repeated_steps = sum(restart.lost_steps for restart in restarts)
-    was = "was" if repeated_steps == 1 else "were"
-    steps = f"{plural(repeated_steps, 'step')} {was} repeated" if repeated_steps else "no step was repeated"
-    return f"continued {plural(len(restarts), 'time')}: {steps}"
+    total = sum(lost_steps)
+    was = "was" if total == 1 else "were"
+    steps = f"{plural(total, 'step')} {was} repeated" if total else "no step was repeated"
+    return f"continued {plural(len(lost_steps), 'time')}: {steps}"
 
 
 def describe_fit(fit: StoredProgress) -> list[str]:
     """Return the lines about a fit in a job's block: its step, its phase, and its restarts if there are any."""
     progress = fit.progress
     state = "; ".join(filter(None, [describe_phase(fit), describe_checkpoint(progress), describe_dev_loss(progress)]))
-    lines = filter(None, [describe_figures(fit), state, describe_restarts(fit.restarts)])
+    lost_steps = [restart.lost_steps for restart in fit.restarts]
+    lines = filter(None, [describe_figures(fit), state, describe_restarts(lost_steps)])
     return [f"{progress.fit}: {line}" if progress.fit else line for line in lines]
 
 
@@ -120,7 +124,7 @@ def describe_shortly(fit: StoredProgress) -> str:
 
 def fit_values(fit: StoredProgress) -> dict[str, Any]:
     """Return what is known of a fit as JSON: the fields of FitProgress, and those of StoredProgress but the points."""
-    restarts = [{"step": restart.step, "lost": restart.lost_steps, "at": restart.at} for restart in fit.restarts]
+    restarts = [{"step": restart.step, "lost_steps": restart.lost_steps, "at": restart.at} for restart in fit.restarts]
     return as_json(fit.progress) | {
         "phase_seconds": round(fit.phase_seconds, 1),
         "age_seconds": round(fit.age_seconds, 1),

@@ -143,7 +143,7 @@ def format_rough_seconds(seconds: float) -> str:
 
 def format_elapsed(seconds: float) -> str:
     """Format how long something has lasted until now, in whole seconds: `12 s`, `3 min 12 s`, `2 h 05 min`."""
-    return f"{max(0.0, seconds):.0f} s" if seconds < 119.5 else format_seconds(seconds)
+    return f"{max(0.0, seconds):.0f} s" if seconds < 119.5 else format_seconds(round(seconds))
 
 
 def format_limit(seconds: float) -> str:
