@@ -11,7 +11,7 @@ from db.queue.stored_jobs import StoredJob
 from lumos_queue.cli.live_training import describe_training
 from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import JobFigures, measure_score
-from lumos_queue.live.fit_progress import describe_shortly, select_current
+from lumos_queue.live.fit_progress import describe_shortly, find_only_fit, select_current
 from lumos_queue.live.pace import Pace
 from lumos_queue.live.waits import describe_awaited
 from lumos_queue.util.wording import (
@@ -107,7 +107,7 @@ def job_head(figures: JobFigures, pace: Pace) -> list[Any]:
     total, completed = max(row.items, 1), min(figures.done, row.items)
     items = f"{figures.done:,}/{row.items:,}"
     text = f"{items}  {format_share(figures.done / total)}"
-    if len(figures.fits) == 1 and (progress := figures.fits[0].progress).steps:  # all items belong to this fit
+    if progress := find_only_fit(figures.fits):
         total, completed, text = progress.steps, progress.step, f"{items} items"
     bar.add_row(ProgressBar(total=total, completed=completed), text, format_remaining(figures, pace))
     return [title, bar]

@@ -27,6 +27,11 @@ def select_current(fits: Sequence[StoredProgress]) -> list[StoredProgress]:
     return running or sorted(fits, key=lambda fit: fit.age_seconds)[:1]
 
 
+def find_only_fit(fits: Sequence[StoredProgress]) -> FitProgress | None:
+    """Return the progress of the fit to which all items of its job belong, if its number of steps is known."""
+    return next((fit.progress for fit in fits if not fit.progress.fit and fit.progress.steps), None)
+
+
 def describe_step(fit: StoredProgress) -> str:
     """Return the latest step, as in `step 137 of 1,600 (8.6 %), 14 min left`; '' before the first step."""
     progress = fit.progress
@@ -100,11 +105,16 @@ def describe_restarts(lost_steps: Sequence[int]) -> str:
 
 def describe_fit(fit: StoredProgress) -> list[str]:
     """Return the lines about a fit in a job's block: its step, its phase, and its restarts if there are any."""
+    name = fit.progress.fit
+    return [f"{name}: {line}" if name else line for line in (describe_figures(fit), *describe_state(fit)) if line]
+
+
+def describe_state(fit: StoredProgress) -> list[str]:
+    """Return a line about the phase, checkpoints and development loss, and a line about restarts if there are any."""
     progress = fit.progress
-    state = "; ".join(filter(None, [describe_phase(fit), describe_checkpoint(progress), describe_dev_loss(progress)]))
-    lost_steps = [restart.lost_steps for restart in fit.restarts]
-    lines = filter(None, [describe_figures(fit), state, describe_restarts(lost_steps)])
-    return [f"{progress.fit}: {line}" if progress.fit else line for line in lines]
+    state = filter(None, [describe_phase(fit), describe_checkpoint(progress), describe_dev_loss(progress)])
+    restarts = describe_restarts([restart.lost_steps for restart in fit.restarts])
+    return ["; ".join(state), *([restarts] if restarts else [])]
 
 
 def describe_figures(fit: StoredProgress) -> str:

@@ -84,7 +84,7 @@ def _finite(points: Sequence[Point]) -> list[Point]:
 
 
 def _describe(unit: str, points: Sequence[Point], marks: Sequence[Mark], best: Point | None) -> str:
-    """Return the chart as text for screen readers: about twelve points of the first curve, the marks, the best point."""
+    """Return the chart as text for screen readers: about twelve points of the first curve, the marks, the best."""
     parts = [f"{point.told_x}: {point.told_y}" for point in points[:: max(1, len(points) // 12)]]
     parts += [mark.text for mark in marks]
     parts += [f"{best.told_x}: {best.told_y}"] if best else []

@@ -12,6 +12,7 @@ from lumos_queue.pages.sections.fit_curve import draw_fit_curve, title_curve
 from lumos_queue.reports.training import FitFigures, TrainingPart
 from lumos_queue.util.wording import format_bytes, format_rate, format_seconds
 
+
 def fits_and_models(material: Material, limits: PageLimits) -> Iterator[Block]:
     room = limits.points
     for number, job in enumerate(job for job in material.jobs if job.row.kind == JobKind.TRAIN):
