@@ -10,7 +10,8 @@ from lxml import etree
 
 from db.engine.lease import Lease
 from db.queries.jobs import get_job
-from lumos_queue.pages.blocks import Figure
+from lumos_queue.pages.blocks import Document, Figure
+from lumos_queue.pages.html import render_html
 from lumos_queue.pages.limits import LEVELS
 from lumos_queue.pages.material import Material, read_material
 from lumos_queue.pages.sections.overview import overview
@@ -21,6 +22,7 @@ from lumos_queue.reports.training import collect_training_figures
 from lumos_queue.settings import Settings
 from tests.fits import ReportedFit, change, reported_fit
 from tests.integration.test_report_sections import lines
+from tests.other_forms import find_other_forms, read_texts
 from tests.page_parts import read_numbers
 
 ESTIMATE = {"weights": 10**9, "gradients": 0, "optimizer": 5 * 10**8, "total": 3_100_000_000}
@@ -64,7 +66,8 @@ def test_the_overview_has_the_course_of_a_fit(fit):
     assert "exported weights: the best step, 50, development loss 1.9200" in text_lines
     memory = "estimated memory: 3.1 GB (weights 1.0 GB, optimizer 500.0 MB)"
     assert f"{memory}, with 8 conversations of 1,024 tokens in a forward pass" in text_lines
-    assert "train: conversations: 1234" in text_lines
+    assert "train: conversations: 1,234" in text_lines
+    assert find_other_forms("\n".join(text_lines), [fit.job]) == []
     assert not any(line.startswith(("kept", "stopped early: ", "estimate:")) for line in text_lines)
 
 
@@ -98,6 +101,14 @@ def test_the_curve_has_windows_restarts_and_development_losses(fit):
     rows = {row[0]: row[2:] for row in figure.table.rows}
     assert rows["steps 49 to 50"] == ["1.9200", "end of a window, lowest development loss"]
     assert rows["steps 43 to 44"] == ["", "continued"] and rows["steps 1 to 2"] == ["", ""]
+
+
+def test_the_figures_of_a_long_curve_have_the_forms_of_all(fit):
+    fit.end(1, 1500, dev_loss=1.5)
+    figure = curve_of(fit)
+    assert figure.table.rows[-1][0] == "steps 1,476 to 1,500"
+    page = render_html(Document("t", [figure], [], "m"))
+    assert "steps 1,476 to 1,500" in page and find_other_forms(read_texts(page), [fit.job]) == []
 
 
 def test_the_curve_of_a_fit_without_such_facts_is_as_before(fit):

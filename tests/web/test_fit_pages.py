@@ -106,6 +106,17 @@ def test_the_accepted_steps_are_read_again_only_when_there_are_new_ones(fit, mon
     assert len(reads) == 2 and watch.jobs[0].curves[0].parts[-1].last == 3
 
 
+def test_a_curve_is_sent_again_only_when_it_has_changed(fit, served):
+    fit.report(points=[(137, 2.3)])
+    events: list[str] = []
+    with served.client().stream("GET", f"/jobs/{fit.job}/live") as answer:
+        for line in answer.iter_lines():
+            events += [line] * line.startswith("event:")
+            if events.count("event: live") == 3:  # the time of the phase has changed twice
+                break
+    assert events[:2] == ["event: live", "event: curves"] and events.count("event: curves") == 1
+
+
 def test_a_curve_of_rewards_is_one_of_rewards_before_its_first_item_ends(fit):
     fit.report(change(reward=0.4, step=1, loss=0.2), points=[(1, 0.4)])
     assert "Reward over optimizer steps" in show(fit)[CURVES]

@@ -47,18 +47,19 @@ def draw_curve(
     Marks outside the range of all points are left out.
     """
     curves = [(name, _finite(curve_points)) for name, curve_points in ((colour, points), ("c1", second))]
-    ordered = sorted((point for _, curve_points in curves for point in curve_points), key=lambda point: point.x)
-    axis_end = round_up(max((point.y for point in ordered), default=0.0))
-    visible_marks = [mark for mark in marks if ordered and ordered[0].x <= mark.x <= ordered[-1].x]
+    all_points = [point for _, curve_points in curves for point in curve_points]
+    axis_end = round_up(max((point.y for point in all_points), default=0.0))
+    first = min(all_points, key=lambda point: point.x, default=None)
+    last = max(all_points, key=lambda point: point.x, default=None)  # of equal ones, that of the first curve
+    visible_marks = [mark for mark in marks if first and last and first.x <= mark.x <= last.x]
     chart = new_chart(key, title, _describe(unit, curves[0][1], visible_marks, best), HEIGHT)
     plot = {"y": str(TOP), "width": "100%", "height": str(HEIGHT - TOP - BOTTOM)}
     grid = SubElement(chart, "svg", plot | {"class": "grid"})
     for level in (0, 50, 100):
         SubElement(grid, "line", {"x1": "0", "x2": "100%", "y1": percent(level), "y2": percent(level)})
     add_text(chart, f"{axis_end:g} {unit}", {"class": "axis", "x": "0", "y": str(TOP - 8)})
-    if not ordered:
+    if first is None or last is None:
         return write(chart)
-    first, last = ordered[0], ordered[-1]
     width = (last.x - first.x) or 1.0
 
     def position_of(point: Point) -> tuple[float, float]:

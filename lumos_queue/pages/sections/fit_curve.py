@@ -90,7 +90,7 @@ def _value(part: CurvePart) -> float:
 
 
 def _name_steps(part: CurvePart) -> str:
-    return f"step {part.first}" if part.first == part.last else f"steps {part.first} to {part.last}"
+    return f"step {part.first:,}" if part.first == part.last else f"steps {part.first:,} to {part.last:,}"
 
 
 def title_curve(curve: FitCurve, label: str) -> str:

@@ -131,6 +131,11 @@ def _training(job: JobMaterial) -> Iterator[Block]:
     yield from describe_course(training)
     for window in training.windows:
         if window.reward is None and window.loss is None:
-            yield from (Text(f"{plain(name)}: {value}") for name, value in window.counts.items())
+            yield from (Text(f"{plain(name)}: {_format(value)}") for name, value in window.counts.items())
     for model in training.models or ():
         yield Text(f"model {model.name}: {model.path}")
+
+
+def _format(value: object) -> str:
+    """Format a stored count or text."""
+    return f"{value:,}" if isinstance(value, int) else str(value)
