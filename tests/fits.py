@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -59,11 +60,15 @@ class ReportedFit:
 
     def end(self, first: int = 1, last: int = 0, fit: str = "", **output: Any) -> None:
         """End the claimed item with the steps from `first` to `last`, and these further keys of its output."""
-        (item,) = self.items
         steps = [TrainingStep(fit, step, 100 / (step + 24), 0.02, 0.5, 100, 1 << 30) for step in range(first, last + 1)]
         facts = {"fit": fit, "checkpoint": "", "step": last, "loss": 2.5, "tokens": 100 * len(steps)}
         facts |= {"tokens_per_second": 3000.0, "seconds": 9.0} | output
-        finished = FinishedItem(item.id, output=facts, training_steps=tuple(steps))
+        self.end_with(facts, steps)
+
+    def end_with(self, output: dict[str, Any], steps: Sequence[TrainingStep] = ()) -> None:
+        """End the claimed item with this output."""
+        (item,) = self.items
+        finished = FinishedItem(item.id, output=output, training_steps=tuple(steps))
         commit(self.database, self.who, Batch({item.id: item.claim}, finished=[finished]))
         self.items = []
 

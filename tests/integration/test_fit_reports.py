@@ -42,7 +42,7 @@ def read(fit: ReportedFit) -> Material:
 
 def run_to_the_end(fit: ReportedFit) -> None:
     """Work on all items: a fit of 12 windows of 50 steps, of which it did two; the worker was replaced twice."""
-    fit.end(counts={"train: conversations": 1234}, estimate=ESTIMATE, loss=None)
+    fit.end_with({"counts": {"train: conversations": 1234}, "estimate": ESTIMATE})
     fit.take()
     fit.report(change(step=45))
     for step in (43, 40):
@@ -55,7 +55,7 @@ def run_to_the_end(fit: ReportedFit) -> None:
         fit.take()
         fit.end(stopped_early=True, loss=None, step=100)
     fit.take()
-    fit.end(loss=None, model="local:/m", kept={"keep": "best", "step": 50, "dev_loss": 1.92})
+    fit.end_with({"model": "local:/m", "kept": {"keep": "best", "step": 50, "dev_loss": 1.92}})
 
 
 def test_the_overview_has_the_course_of_a_fit(fit):
@@ -72,7 +72,7 @@ def test_the_overview_has_the_course_of_a_fit(fit):
 
 
 def test_weights_of_the_last_step_are_named_so(fit):
-    fit.end(loss=None, kept={"keep": "last", "step": 1600, "dev_loss": None})
+    fit.end_with({"kept": {"keep": "last", "step": 1600, "dev_loss": None}})
     assert "exported weights: the last step, 1,600" in lines(overview(read(fit)))
 
 
