@@ -59,9 +59,8 @@ def average_steps(steps: Sequence[tuple[int, float | None]], size: int) -> Itera
 
 def read_dev_losses(output: Any) -> list[DevLoss]:
     """Return the development losses in the output of an item: all (`evaluations`), or that after its last step."""
-    if "evaluations" in output:
-        return [DevLoss(int(step), loss) for step, loss in output["evaluations"]]
-    return [] if output.get("dev_loss") is None else [DevLoss(output["step"], output["dev_loss"])]
+    pairs = output.get("evaluations") or [(output.get("step", 0), output.get("dev_loss"))]
+    return [DevLoss(int(step), loss) for step, loss in pairs if loss is not None and isfinite(loss)]
 
 
 def find_best(dev_losses: Sequence[DevLoss]) -> DevLoss | None:

@@ -18,6 +18,7 @@ from lumos_queue.cli.live import Progress
 from lumos_queue.cli.watch_result import format_watched, result_of
 from lumos_queue.live.figures import read_figures
 from lumos_queue.live.fit_progress import describe_restarts, select_current
+from lumos_queue.live.pace import Pace
 from lumos_queue.live.watched_jobs import WatchedJob
 from lumos_queue.records import FitPhase
 from lumos_queue.reports.job_list import list_jobs
@@ -84,6 +85,18 @@ def test_a_plain_line_and_the_shortest_form_have_step_time_left_and_loss(fit):
     assert format_watched(watched_job(fit)) == f"{fit.job}  running  0/3 items  {short}"
     lines = screen(fit, 120, 3).splitlines()
     assert short in lines[1], "one line for the job"
+
+
+def test_the_remaining_time_is_that_of_the_fit_and_not_that_of_the_items(fit):
+    moments = iter([0.0, 100.0])
+    job = watched_job(fit)
+    job.pace = Pace(lambda: next(moments))
+    job.pace.observe(0, 0)
+    job.pace.observe(1, 0)
+    assert "5 min left" in format_watched(job), "three items of 100 s"
+    fit.report()
+    job.figures = watched_job(fit).figures
+    assert format_watched(job).count("left") == 1 and "14 min left" in format_watched(job)
 
 
 def test_restarts_are_counted_with_the_steps_that_were_repeated(fit):

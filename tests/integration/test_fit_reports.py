@@ -16,7 +16,7 @@ from lumos_queue.pages.limits import LEVELS
 from lumos_queue.pages.material import Material, read_material
 from lumos_queue.pages.sections.overview import overview
 from lumos_queue.pages.sections.training import fits_and_models
-from lumos_queue.reports.fit_curve import DevLoss, FitCurve, average_steps, find_best, part_size
+from lumos_queue.reports.fit_curve import DevLoss, FitCurve, average_steps, find_best, part_size, read_dev_losses
 from lumos_queue.reports.json_values import as_json
 from lumos_queue.reports.training import collect_training_figures
 from lumos_queue.settings import Settings
@@ -112,9 +112,14 @@ def test_the_figures_of_a_long_curve_have_the_forms_of_all(fit):
 
 
 def test_the_curve_of_a_fit_without_such_facts_is_as_before(fit):
-    fit.end(1, 3)
+    fit.end(1, 1)
+    fit.take()
+    fit.end(2, 2)
     figure = curve_of(fit)
-    assert list(figure.table.heads)[:2] == ["steps", "loss"] and "c1" not in figure.svg
+    assert (list(figure.table.heads), list(figure.legend)) == (["steps", "loss"], []), (
+        "windows of one step have no marks"
+    )
+    assert "c1" not in figure.svg and "window-end" not in figure.svg
     assert etree.fromstring(figure.svg).find(".//circle[@class='best']") is None
 
 
@@ -147,3 +152,8 @@ def test_a_curve_has_at_most_sixty_parts_and_an_infinite_loss_is_none():
     assert FitCurve("", "loss", parts).part_size == 17
     assert find_best([DevLoss(5, 1.0), DevLoss(9, 1.0), DevLoss(7, 2.0)]) == (5, 1.0)
     assert find_best([]) is None
+
+
+def test_a_development_loss_that_is_no_number_is_left_out():
+    assert read_dev_losses({"evaluations": [[50, 1.5], [100, None], [150, float("nan")]]}) == [(50, 1.5)]
+    assert read_dev_losses({"step": 50, "dev_loss": 1.5}) == [(50, 1.5)] and read_dev_losses({"counts": {}}) == []
