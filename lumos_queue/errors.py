@@ -162,6 +162,10 @@ class NotSent(InfrastructureError):
     """Raised when a slice ends while a request waits for a slot at its endpoint: nothing was sent."""
 
 
+class FitInterrupted(InfrastructureError):
+    """Raised when a training process was asked to end before its item was done. Its steps are in a checkpoint."""
+
+
 class UnclearFailure(InfrastructureError):
     """Raised when a server refuses a request, and it is unclear whether the request or the server is at fault.
 

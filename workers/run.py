@@ -125,6 +125,7 @@ async def _slice(
                 return
             if context.traffic:
                 await asyncio.to_thread(session.use, context.traffic)
+            session.follow(getattr(context, "board", None))
             job_slice = Slice(session, row, job, context, should_end, partial(_clear_outage, worker), result)
             await job_slice.run()
         if result.finished and row.waits:

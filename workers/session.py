@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from db.engine.connection import Database
 from db.engine.errors import reason
@@ -13,9 +14,11 @@ from db.engine.lease import Lease, SilenceWatch
 from db.kinds.pools import POOLS
 from db.queue.endpoint_paces import read_paces
 from db.queue.fence import Fenced, beat, end_session, reap, record_gpus, start_session
+from db.queue.training_progress import store_progress
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.pace import Pace
-from lumos_queue.errors import DatabaseFailure
+from lumos_queue.errors import DatabaseFailure, DatabaseUnavailable
+from lumos_queue.jobs.progress_board import ProgressBoard
 from lumos_queue.settings import Settings
 from lumos_queue.util.wording import format_rough_seconds
 from workers.gpus import get_known_gpus
@@ -49,6 +52,7 @@ class WorkerSession:
         self.states: dict[str, str] = {}  #: of the jobs that run here, as of the last heartbeat
         self._jobs: set[str] = set()
         self._gates: Mapping[str, AdmissionControl] = {}
+        self._board: ProgressBoard | None = None  # of a training job
         self._paces: dict[str, Pace] = {}  # of all endpoints of this slice and of earlier slices
         self._beat_lock = threading.Lock()
         self._watch_lock = threading.Lock()
@@ -95,9 +99,20 @@ class WorkerSession:
         self._paces |= {url: gate.pace for url, gate in gates.items()}
         self._beat()
 
+    def follow(self, board: ProgressBoard | None) -> None:
+        """Store the newest report of a training process with every heartbeat until `leave`. None: there is none."""
+        self._board = board
+
+    def store_progress(self) -> None:
+        """Store the newest report of the training process, if there is one. Raises Fenced, as `beat` does."""
+        report = self._board.read() if self._board else None
+        if report is not None and not self.lost:
+            with suppress(DatabaseUnavailable):  # the next heartbeat stores it
+                store_progress(self.database, self.id, report)
+
     def leave(self, job: str) -> None:
         self._jobs.discard(job)
-        self._gates = {}
+        self._gates, self._board = {}, None
         self.states.pop(job, None)
         self._is_working = bool(self._jobs)
 
@@ -176,6 +191,7 @@ class WorkerSession:
             reply = beat(self.database, self.id, sorted(self._jobs), traffic, stated_limits, other_paces)
             self.states, self._alive_at = reply.states, start
             self._record_gpus()
+            self.store_progress()
             for url, share in reply.shares.items():
                 gates[url].set_share(share)
 

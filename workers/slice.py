@@ -21,6 +21,7 @@ from lumos_queue.endpoints.statuses import is_transient
 from lumos_queue.errors import (
     ApprovalPending,
     EndpointDown,
+    FitInterrupted,
     InfrastructureError,
     NeedsAttention,
     NotSent,
@@ -94,7 +95,7 @@ class Slice:
                 return
             if signal := self._should_end():
                 self.result.why = getattr(self._should_end, "reason", "") or "the process is stopping"
-            if signal >= StopSignal.ABORT:
+            if signal >= (StopSignal.LEAVE if self._row.kind == JobKind.TRAIN else StopSignal.ABORT):
                 return
             if ends := bool(signal or self.down):  # items in flight may end
                 self._give_back_waiting()
@@ -112,8 +113,7 @@ class Slice:
                     self.down = EndpointDown(str(self._unclear_failure), status=self._unclear_failure.status)
                 return
             await self._outbox.steps.gather(self._settings.flush_seconds)
-        # The session is lost: its last successful heartbeat is older than `fence_seconds`, or the database has declared
-        # it dead. Other processes may claim the items now, so `run` cancels the running items without writing.
+        # Other processes may claim the items now, so `run` cancels the running items without writing.
         raise Fenced("this process could not report to the database in time")
 
     def _count_slots(self) -> int:
@@ -153,6 +153,7 @@ class Slice:
     async def _give_back_the_rest(self) -> None:
         """Stop running items and write everything, so that other workers can continue from the last step."""
         await self._cancel_running()
+        await asyncio.to_thread(self._session.store_progress)
         self._outbox.give_back_rest()
         await self._commit()
 
@@ -174,7 +175,7 @@ class Slice:
             self._unclear_failure = error
             self._outbox.give_back(item.id, wait_seconds=UNDECIDED_SECONDS)
             return
-        except (NotSent, ApprovalPending) as error:
+        except (NotSent, ApprovalPending, FitInterrupted) as error:
             self._outbox.give_back(item.id, awaits=isinstance(error, ApprovalPending))
             return
         except WaitsForJob as error:

@@ -23,7 +23,8 @@ class StopSignal(IntEnum):
 
     CONTINUE = 0  #: continue claiming
     DRAIN = 1  #: claim nothing more, finish items in flight
-    ABORT = 2  #: give back items in flight
+    LEAVE = 2  #: the process ends: the same, but give back items that take long and continue from checkpoints
+    ABORT = 3  #: give back items in flight
 
 
 #: The function that a slice calls repeatedly.
@@ -56,7 +57,7 @@ class StopPolicy:
         if self._stop():
             self.reason = "the worker is stopping"
             self._stop_time = self._stop_time or now
-            return StopSignal.ABORT if now - self._stop_time > settings.drain_seconds else StopSignal.DRAIN
+            return StopSignal.ABORT if now - self._stop_time > settings.drain_seconds else StopSignal.LEAVE
         elapsed_seconds = now - self._start_time
         if self._is_bounded and elapsed_seconds > MAX_SLICES * settings.slice_seconds:
             self.reason = "the slice's time was over"

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, and_, insert, select, update
 
-from db.engine.bulk import insert_into
 from db.engine.connection import Database, clock, now
 from db.kinds.states import ItemState
 from db.models import Item, TrainingProgressRow
 from db.queue.fence import hold_fence
 from lumos_queue.records import FitProgress
 
+NO_CLAIM = 0
 MAX_RESTARTS = 100  #: restarts of a fit that are kept, the latest
 FIGURES = tuple(field.name for field in fields(FitProgress))
 #: Figures that a process does not know before it has loaded its checkpoint.
@@ -31,15 +31,11 @@ class ProgressReport:
     points: Sequence[tuple[int, float]]  #: (step, loss or reward) of the item so far
 
 
-def store_progress(database: Database, session: int, reports: Sequence[ProgressReport]) -> None:
-    """Store the reports of this session's items. Reports of items that it does not hold are dropped.
-
-    Raises Fenced when the session was declared dead.
-    """
+def store_progress(database: Database, session: int, report: ProgressReport) -> None:
+    """Store a report, unless the session does not hold its item. Raises Fenced if the session was declared dead."""
     with database.writer.begin() as connection:
         hold_fence(connection, session)
-        for report in reports:
-            _store(connection, session, report)
+        _store(connection, session, report)
 
 
 def _store(connection: Connection, session: int, report: ProgressReport) -> None:
@@ -50,30 +46,29 @@ def _store(connection: Connection, session: int, report: ProgressReport) -> None
     if item is None:
         return
     progress, table = report.progress, TrainingProgressRow
-    key = {"job": item.job, "fit": progress.fit}
-    stored = connection.execute(
-        select(*table.__table__.c).where(table.job == item.job, table.fit == progress.fit)
-    ).first()
+    is_own = and_(table.job == item.job, table.fit == progress.fit)
+    stored = connection.execute(select(*table.__table__.c).where(is_own)).first()
     values: dict[str, Any] = {"session": session, "at": now(), "phase_seconds": report.phase_seconds}
     if stored is not None and progress.start_step is None:
         values |= {name: getattr(progress, name) for name in _OF_PHASE if getattr(progress, name) is not None}
     else:
         values |= {name: getattr(progress, name) for name in FIGURES if name != "fit"}
         values |= {"item": report.item, "points": [list(point) for point in report.points]}
-        # Until the checkpoint is known, the row has no claim, so that the next report is a restart.
-        values |= {"claim": 0 if progress.start_step is None else item.claim, "restarts": []}
-        if stored is not None:
-            values["restarts"] = _restarts(connection, stored, report, item.claim)
-    statement = insert_into(connection, table).values(**key, **values)
-    statement = statement.on_conflict_do_update(index_elements=["job", "fit"], set_=values)
-    connection.execute(statement)
+        # Without a claim, the process has not reported yet where it continues.
+        values["claim"] = NO_CLAIM if progress.start_step is None else item.claim
+        values["restarts"] = [] if stored is None else _restarts(connection, stored, report, item.claim)
+    if stored is None:
+        connection.execute(insert(table).values(job=item.job, fit=progress.fit, **values))
+    else:
+        connection.execute(update(table).where(is_own).values(**values))
 
 
 def _restarts(connection: Connection, stored: Row[Any], report: ProgressReport, claim: int) -> list[dict[str, float]]:
     """Return the restarts of the fit: those in the `stored` row, and a new one if another process has continued it."""
     step = report.progress.start_step or 0
-    is_new_claim = (stored.item, stored.claim) != (report.item, claim)
-    if not is_new_claim or not ((stored.item == report.item and stored.claim) or stored.step > step):
+    is_same = (stored.item, stored.claim) in ((report.item, claim), (report.item, NO_CLAIM))
+    is_next = stored.item != report.item and stored.step <= step  # the next window, after the end of the former one
+    if is_same or is_next:
         return stored.restarts
     restart = {"step": step, "lost": max(0, stored.step - step), "at": clock(connection)}
     return [*stored.restarts, restart][-MAX_RESTARTS:]

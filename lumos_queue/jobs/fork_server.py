@@ -16,6 +16,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from lumos_queue.jobs.train_channel import TrainChannel
 from lumos_queue.util.launch_folder import child_environment
 
 
@@ -26,17 +27,20 @@ class ForkServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
 
-    async def run(self, request: dict[str, Any], folder: Path) -> tuple[int, bytes, bytes]:
+    async def run(self, request: dict[str, Any], folder: Path, channel: TrainChannel) -> tuple[int, bytes, bytes]:
         """Run an item in a forked process. Return its exit code, standard output and standard error.
 
-        `folder`: the working folder of the process. A cancellation kills the process.
+        `folder`: the working folder of the process. A cancellation asks the process to stop, and kills it if it takes
+        too long.
         """
         work = asyncio.ensure_future(asyncio.to_thread(self._run, request, folder))
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
-            self.end()
-            await asyncio.wait([work])
+            await asyncio.wait([work], timeout=channel.request_stop())
+            if not work.done():
+                self.end()
+                await asyncio.wait([work])
             raise
 
     def end(self) -> None:
@@ -78,6 +82,7 @@ class ForkServer:
                 env=child_environment(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C is for the worker, which asks the process to stop
             )
         return self._process
 

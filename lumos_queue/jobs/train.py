@@ -1,8 +1,8 @@
 """Training: a fit is divided into windows of optimizer steps.
 
-Each window starts from the checkpoint of the window before. So a killed worker loses one window, and any worker with
-access to the folder can continue. A window that learns from rollouts requests these first, and is pending until they
-are complete.
+Each window starts from the checkpoint of the window before. A window that is stopped continues at its last step, and
+one that was killed at its newest checkpoint, on any worker with access to the folder. A window that learns from
+rollouts requests these first, and is pending until they are complete.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from db.kinds.pools import Pool
 from lumos_queue.deployment.deployment import Deployment
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.episode import Journal
-from lumos_queue.errors import DivergedFit, InfrastructureError, LumosError, SpecError
+from lumos_queue.errors import DivergedFit, FitInterrupted, InfrastructureError, LumosError, SpecError
 from lumos_queue.jobs.base import Identity, ItemResult, Work
 from lumos_queue.jobs.fork_server import fork_server
+from lumos_queue.jobs.progress_board import ProgressBoard
 from lumos_queue.jobs.rollouts import Rollouts
+from lumos_queue.jobs.train_channel import TrainChannel
 from lumos_queue.training.recipes.base import Recipe, Window, WindowResult
 from lumos_queue.training.recipes.former import FormerFit
 from lumos_queue.training.recipes.registry import read_recipe
@@ -36,7 +38,7 @@ from lumos_queue.util.sanitize import storable_json
 #: Bytes of the end of the child's output that are kept. Its last line is the result: 150 bytes for each optimizer step.
 _KEPT_BYTES = 1 << 25
 #: Exit codes of the child with a last line for a person on standard error.
-REFUSED, DIVERGED = 2, 3
+REFUSED, DIVERGED, INTERRUPTED = 2, 3, 4
 
 
 class TrainingCrashed(LumosError):
@@ -51,6 +53,8 @@ class TrainContext:
     rollouts: Rollouts | None = None  #: of a recipe that learns from rollouts
     identities: tuple[Identity, ...] = ()
     traffic: Mapping[str, AdmissionControl] = field(default_factory=dict[str, AdmissionControl])
+    board: ProgressBoard = field(default_factory=ProgressBoard)  #: of the training processes
+    stop_seconds: float = 0.0  #: that a training process has for its step and a checkpoint when its item is cancelled
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +89,28 @@ class Train:
     @asynccontextmanager
     async def open(self, deployment: Deployment) -> AsyncGenerator[TrainContext, None]:
         rollouts = Rollouts(deployment) if isinstance(self.recipe, Rltf) else None
-        yield TrainContext(empty_folder(deployment.settings.home), rollouts)
+        settings = deployment.settings
+        yield TrainContext(empty_folder(settings.home), rollouts, stop_seconds=settings.drain_seconds)
 
     async def run(self, work: Work, journal: Journal, context: TrainContext) -> ItemResult:
         """Run the item in a separate process, whose end releases memory, threads and GPU.
 
+        A cancellation asks the process to end at its next step with a checkpoint. It is killed if it takes too long.
+
         Raises SpecError for a problem that a person has to fix, DivergedFit if the weights are unusable,
-        InfrastructureError if the process was killed, WaitsForJob until the item's rollouts are complete,
-        NeedsAttention if some rollouts are missing, and TrainingCrashed for any other failure.
+        InfrastructureError if the process was killed, FitInterrupted if a signal has stopped it, WaitsForJob until the
+        item's rollouts are complete, NeedsAttention if some rollouts are missing, and TrainingCrashed for any other
+        failure.
         """
         window = self.windows()[work.ordinal]
         if context.rollouts and isinstance(self.recipe, Rltf) and "rows" in window:
             window = window | {"rollouts": await context.rollouts.gather(self.recipe, window, work.item)}
         request = {"train": self.as_json(), "window": window, "plugins": TRUSTED.as_setting()}
         run = fork_server().run if context.rollouts else _run_new
-        code, output, problems = await run(request, context.folder)
+        context.board.begin(work.item)
+        with TrainChannel(context.board.note, context.stop_seconds) as channel:
+            request["channel"] = str(channel.folder)
+            code, output, problems = await run(request, context.folder, channel)
         if code:
             raise problem_of(code, problems)
         window_result = WindowResult.from_json(json.loads(output[-_KEPT_BYTES:].splitlines()[-1]))
@@ -112,7 +123,7 @@ class Train:
         )
 
 
-async def _run_new(request: dict[str, Any], folder: Path) -> tuple[int, bytes, bytes]:
+async def _run_new(request: dict[str, Any], folder: Path, channel: TrainChannel) -> tuple[int, bytes, bytes]:
     """Run an item in a new process. Return its exit code, standard output and standard error."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -124,13 +135,18 @@ async def _run_new(request: dict[str, Any], folder: Path) -> tuple[int, bytes, b
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
+        start_new_session=True,  # Ctrl-C is for the worker, which asks the process to stop
     )
+    outputs = asyncio.ensure_future(child.communicate(json.dumps(request).encode()))
     try:
-        output, problems = await child.communicate(json.dumps(request).encode())
+        output, problems = await asyncio.shield(outputs)
+    except asyncio.CancelledError:
+        await asyncio.wait([outputs], timeout=channel.request_stop())
+        raise
     finally:
         if child.returncode is None:
             child.kill()
-            await child.wait()
+            await asyncio.wait([outputs])
     return child.returncode or 0, output, problems
 
 
@@ -141,6 +157,8 @@ def problem_of(code: int, output: bytes) -> LumosError:
         return SpecError(last)
     if code == DIVERGED:
         return DivergedFit(last)
+    if code == INTERRUPTED:
+        return FitInterrupted(last)
     if code < 0:
         return InfrastructureError(f"the training process was killed by signal {-code}")
     return TrainingCrashed(last)

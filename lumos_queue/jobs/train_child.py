@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
-from lumos_queue.errors import DivergedFit, SpecError
-from lumos_queue.jobs.train import DIVERGED, REFUSED, Train
+from lumos_queue.errors import DivergedFit, FitInterrupted, SpecError
+from lumos_queue.jobs.train import DIVERGED, INTERRUPTED, REFUSED, Train
+from lumos_queue.training.engine.progress import Reporter
 from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.util.full_disk import is_disk_full
 from lumos_queue.util.plugins import TRUSTED
@@ -23,8 +25,10 @@ def carry_out(request: dict[str, Any]) -> int:
     """Run the item and write its result to standard output. Return the exit code for this process."""
     TRUSTED.add_listed(request.get("plugins", ""))  # the trusted plug-ins of the caller, which may contain the recipe
     recipe = Train.from_json(request["train"]).recipe
+    reporter = Reporter(Path(request["channel"]) if "channel" in request else None)
+    reporter.stop_at_signals()
     try:
-        window_result = run_item(recipe, request["window"])
+        window_result = run_item(recipe, request["window"], reporter)
         print(
             "\n" + json.dumps(window_result.as_json()), flush=True
         )  # on a separate line, whatever a library has printed
@@ -32,6 +36,8 @@ def carry_out(request: dict[str, Any]) -> int:
         return _explain(error, REFUSED)
     except DivergedFit as error:
         return _explain(error, DIVERGED)
+    except FitInterrupted as error:
+        return _explain(error, INTERRUPTED)
     except Exception as error:
         if not is_disk_full(error):
             raise

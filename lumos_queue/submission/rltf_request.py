@@ -22,6 +22,7 @@ from lumos_queue.submission.requests.inference import InferenceRequest
 from lumos_queue.submission.requests.option import list_options
 from lumos_queue.submission.requests.training import RltfRequest
 from lumos_queue.submission.store import Rows
+from lumos_queue.training.engine.control import FitControl
 from lumos_queue.training.engine.spec import LoraShape
 from lumos_queue.training.recipes.rltf import RELEASED, RltfSpec, rltf
 from lumos_queue.training.rltf_presets import PRESETS
@@ -127,7 +128,8 @@ def make_rltf_job(request: RltfRequest, deployment: Deployment, remark: Callable
             f"{spec.batch} and {spec.samples}."
         )
     infer = job.infer.as_json() | {"limit": 0}
-    recipe = rltf(request.start, request.folder, infer, (trained_role,), positions, reward, spec)
+    control = FitControl(report_to=request.report_to)
+    recipe = rltf(request.start, request.folder, infer, (trained_role,), positions, reward, spec, control)
     return Train(recipe), rows
 
 

@@ -14,6 +14,7 @@ from lumos_queue.submission.fit_precision import choose_cpu_precision
 from lumos_queue.submission.requests.checks import check_request
 from lumos_queue.submission.requests.option import list_changed
 from lumos_queue.submission.requests.training import ExpertsRequest, SftRequest, StarterRequest
+from lumos_queue.training.engine.control import BEST, LAST, FitControl
 from lumos_queue.training.engine.spec import ADAMW, BF16, FP32, MUON, FitSpec, LoraShape
 from lumos_queue.training.recipes.base import Recipe
 from lumos_queue.training.recipes.sft import find_data, sft
@@ -33,10 +34,11 @@ def make_sft(request: SftRequest, deployment: Deployment) -> Recipe:
     values: dict[str, Any] = {name: getattr(request, name) for name in changed_fields & _OF_FIT}
     if request.lora:
         values["lora"] = LoraShape(rank=request.lora)
+    _check_choice("--keep", request.keep, (BEST, LAST))
     values["device"] = choose_device(deployment, request.device)
     if not request.precision:
         values["cpu_precision"] = choose_cpu_precision(deployment.settings, values["device"])
-    return sft(
+    recipe = sft(
         [find_data(deployment.settings, text) for text in request.data],
         request.start,
         request.folder,
@@ -44,8 +46,17 @@ def make_sft(request: SftRequest, deployment: Deployment) -> Recipe:
         module=request.module,
         preset=request.preset,
         window=request.window,
+        control=FitControl(
+            eval_every=request.eval_every,
+            patience=request.patience,
+            keep=request.keep,
+            checkpoint_seconds=request.checkpoint_seconds,
+            report_to=request.report_to,
+        ),
         **values,
     )
+    recipe.check_development()
+    return recipe
 
 
 def make_starter(request: StarterRequest, settings: Settings) -> Recipe:
@@ -65,6 +76,7 @@ def make_starter(request: StarterRequest, settings: Settings) -> Recipe:
         one_pass_steps=request.one_pass_steps,
         generated=request.generated,
         precision=choose_cpu_precision(settings, Starter.device),
+        control=FitControl(checkpoint_seconds=request.checkpoint_seconds, report_to=request.report_to),
         **fits,
     )
 
@@ -75,7 +87,8 @@ def make_experts(request: ExpertsRequest, settings: Settings) -> Recipe:
     with import_libraries():
         from lumos_queue.training.recipes.experts import experts
 
-    return experts(request.folder, request.only, request.profile, request.steps, request.seed)
+    control = FitControl(checkpoint_seconds=request.checkpoint_seconds, report_to=request.report_to)
+    return experts(request.folder, request.only, request.profile, request.steps, request.seed, control)
 
 
 def _check_choice(flag: str, value: str, choices: Collection[str]) -> None:

@@ -24,6 +24,12 @@ def window_report(fit: str, window: FitWindow) -> dict[str, Any]:
     }
     if window.dev_loss is not None:
         report["dev_loss"] = round(window.dev_loss, 4)
+        report["evaluations"] = [[step, round(loss, 4)] for step, loss in window.dev.evaluations]
+    if window.dev.best is not None:
+        step, loss = window.dev.best
+        report["best"] = {"step": step, "dev_loss": round(loss, 4)}
+    if window.is_stopped_early:
+        report["stopped_early"] = True
     if window.notes:
         report["notes"] = list(window.notes)
     return report

@@ -14,9 +14,13 @@ from lumos_queue.errors import BadRow, SpecError
 from lumos_queue.models.tokens import prepare_tokenizer
 from lumos_queue.prompts.conversations import Conversation, read_conversations
 from lumos_queue.prompts.function_list import DESCRIPTIONS, find_form, join_forms
+from lumos_queue.records import FitPhase
 from lumos_queue.training.engine.data import DEV, TRAIN, EncodedConversations
 from lumos_queue.training.engine.export import export_fit
+from lumos_queue.training.engine.kept import choose_checkpoint
+from lumos_queue.training.engine.plan import WindowPlan
 from lumos_queue.training.engine.prepare import encode_all
+from lumos_queue.training.engine.progress import SILENT, Reporter
 from lumos_queue.training.engine.spec import FitSpec
 from lumos_queue.training.engine.window import available_ranks, run_window
 from lumos_queue.training.recipes.base import Window, WindowResult
@@ -30,12 +34,14 @@ TOKENIZER, ENCODED, FIT, EXPORT = "tokenizer", "encoded", "fit", "export"
 DESCRIPTIONS_FILE = "descriptions"  #: in the output folder: whether the prompts of tool agents have descriptions
 
 
-def run_item(recipe: Sft, window: Window) -> WindowResult:
+def run_item(recipe: Sft, window: Window, reporter: Reporter = SILENT) -> WindowResult:
     """Carry out one item of the job, and return its result; `recipes/registry.py` calls this."""
     if window["do"] == "prepare":
+        reporter.update(FitPhase.PREPARING)
         return WindowResult({"counts": prepare(recipe)})
     if window["do"] == "fit":
-        return fit(recipe, window["start"], window["stop"])
+        return fit(recipe, window["start"], window["stop"], reporter)
+    reporter.update(FitPhase.EXPORTING)
     return export(recipe)
 
 
@@ -67,13 +73,14 @@ def prepare(recipe: Sft) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def fit(recipe: Sft, start: int, stop: int) -> WindowResult:
+def fit(recipe: Sft, start: int, stop: int, reporter: Reporter) -> WindowResult:
     """Do one window of the fit. Its report has the loss on development conversations if the builds have some."""
     spec = spec_of(recipe)
     steps = spec.steps_of(_count_prepared_rows(Path(spec.data)))
     if start >= steps:
         return WindowResult({"step": steps, "note": "Fewer conversations than were submitted: no steps are left."})
-    window = run_window(spec, from_launch(recipe.folder) / FIT, start, min(stop, steps), available_ranks(spec))
+    plan = WindowPlan.of(recipe.control, start, min(stop, steps), steps, recipe.window)
+    window = run_window(spec, from_launch(recipe.folder) / FIT, plan, available_ranks(spec), reporter)
     return WindowResult(window_report("", window), window.steps, pause=pause_reason(window))
 
 
@@ -89,9 +96,10 @@ def export(recipe: Sft) -> WindowResult:
     }
     if form := _read_form(folder / DESCRIPTIONS_FILE):
         origin[DESCRIPTIONS] = form
-    model = export_fit(spec, folder / FIT, steps, folder / EXPORT, origin)
+    kept = choose_checkpoint(spec, folder / FIT, recipe.control.keep, steps)
+    model = export_fit(spec, kept.checkpoint, kept.step, folder / EXPORT, origin)
     model = replace(model, name=folder.name, builds=tuple(origin["builds"]))
-    return WindowResult({"model": f"local:{model.path}"}, models=(model,))
+    return WindowResult({"model": f"local:{model.path}", "kept": kept.as_json()}, models=(model,))
 
 
 def _read_form(path: Path) -> str:

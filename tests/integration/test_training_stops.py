@@ -61,7 +61,7 @@ def die() -> None:
 def run_child(work) -> int:
     """The training process, with a recipe whose work is a function."""
 
-    def run_item(recipe, window):
+    def run_item(recipe, window, reporter):
         print("a library says this", end="")
         print("and this", file=sys.stderr, end="")
         return work()

@@ -13,6 +13,8 @@ import pytest
 from lumos_queue.errors import DivergedFit, SpecError
 from lumos_queue.models.tokens import prepare_tokenizer
 from lumos_queue.training.engine.checkpoints import SEAL, checkpoint_of, read_seal
+from lumos_queue.training.engine.dev_record import DevRecord
+from lumos_queue.training.engine.plan import WindowPlan
 from lumos_queue.training.engine.spec import ADAMW, BF16, FitSpec, LoraShape
 from tests.tiny_fits import own_tokenizer, small_spec, write_fit, write_llama
 from tests.tiny_llama import make_tiny_llama
@@ -75,8 +77,8 @@ def test_four_windows_give_the_weights_and_the_curve_of_one_bit_for_bit(case, fo
     from lumos_queue.training.engine.window import run_window
 
     spec = small_spec(folder, **CASES[case])
-    whole = run_window(spec, tmp_path / "whole", 0, 15)
-    parts = [run_window(spec, tmp_path / "parts", *ends) for ends in ((0, 4), (4, 5), (5, 12), (12, 15))]
+    whole = run_window(spec, tmp_path / "whole", WindowPlan(0, 15))
+    parts = [run_window(spec, tmp_path / "parts", WindowPlan(*ends)) for ends in ((0, 4), (4, 5), (5, 12), (12, 15))]
     assert weights(parts[-1]) == weights(whole)
     assert curve(*parts) == curve(whole)
     assert parts[-1].dev_loss == whole.dev_loss
@@ -88,8 +90,8 @@ def test_adapters_too_are_the_same_however_they_are_cut(llama, checkpointing, tm
     from lumos_queue.training.engine.window import run_window
 
     spec = replace(llama, gradient_checkpointing=checkpointing, precision=BF16, micro_batch=2)
-    whole = run_window(spec, tmp_path / "whole", 0, 9)
-    parts = [run_window(spec, tmp_path / "parts", *ends) for ends in ((0, 3), (3, 5), (5, 9))]
+    whole = run_window(spec, tmp_path / "whole", WindowPlan(0, 9))
+    parts = [run_window(spec, tmp_path / "parts", WindowPlan(*ends)) for ends in ((0, 3), (3, 5), (5, 9))]
     assert weights(parts[-1]) == weights(whole)
     assert curve(*parts) == curve(whole)
     assert whole.dev_loss < whole.best_dev_loss  # that of the base
@@ -100,7 +102,7 @@ def test_an_adapter_holds_the_new_rows_and_nothing_else_of_the_base(llama, tmp_p
 
     from lumos_queue.training.engine.window import run_window
 
-    done = run_window(llama, tmp_path, 0, 2)
+    done = run_window(llama, tmp_path, WindowPlan(0, 2))
     tensors = load_file(done.checkpoint / "adapter_model.safetensors")
     rows = {name: value.shape for name, value in tensors.items() if "lora" not in name}
     assert len(rows) == 2 and {shape[0] for shape in rows.values()} == {1}  # of the embeddings, and of the head
@@ -111,9 +113,9 @@ def test_a_window_that_was_done_before_is_read_from_its_seal(folder, tmp_path):
     from lumos_queue.training.engine.window import run_window
 
     spec = small_spec(folder)
-    first = run_window(spec, tmp_path, 0, 3)
+    first = run_window(spec, tmp_path, WindowPlan(0, 3))
     written = (first.checkpoint / SEAL).stat().st_mtime_ns
-    assert run_window(spec, tmp_path, 0, 3) == first
+    assert run_window(spec, tmp_path, WindowPlan(0, 3)) == first
     assert (first.checkpoint / SEAL).stat().st_mtime_ns == written
 
 
@@ -122,12 +124,12 @@ def test_a_damaged_checkpoint_is_found_and_its_steps_are_done_again(folder, tmp_
 
     spec = small_spec(folder)
     for start in (0, 2, 4):
-        whole = run_window(spec, tmp_path / "whole", start, start + 2)
+        whole = run_window(spec, tmp_path / "whole", WindowPlan(start, start + 2))
     for start in (0, 2):
-        run_window(spec, tmp_path / "cut", start, start + 2)
+        run_window(spec, tmp_path / "cut", WindowPlan(start, start + 2))
     damaged = checkpoint_of(tmp_path / "cut", 4) / "optimizer.pt"
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"x")
-    again = run_window(spec, tmp_path / "cut", 4, 6)
+    again = run_window(spec, tmp_path / "cut", WindowPlan(4, 6))
     assert weights(again) == weights(whole)
     assert "optimizer.pt is not as it was written" in again.notes[0] and "step 2" in again.notes[1]
     assert [step.step for step in again.steps] == [5, 6]  # those of steps 3 and 4 were reported before
@@ -137,22 +139,22 @@ def test_a_half_written_checkpoint_counts_for_nothing(folder, tmp_path):
     from lumos_queue.training.engine.window import run_window
 
     spec = small_spec(folder)
-    whole = run_window(spec, tmp_path / "whole", 0, 4)
-    run_window(spec, tmp_path / "cut", 0, 2)
+    whole = run_window(spec, tmp_path / "whole", WindowPlan(0, 4))
+    run_window(spec, tmp_path / "cut", WindowPlan(0, 2))
     half = tmp_path / "cut" / "checkpoint-4"
     shutil.copytree(checkpoint_of(tmp_path / "cut", 2), half)
     (half / SEAL).unlink()
-    assert weights(run_window(spec, tmp_path / "cut", 2, 4)) == weights(whole)
+    assert weights(run_window(spec, tmp_path / "cut", WindowPlan(2, 4))) == weights(whole)
     assert not half.exists()
 
 
 def test_a_checkpoint_of_another_fit_is_not_gone_on_from(folder, tmp_path):
     from lumos_queue.training.engine.window import run_window
 
-    run_window(small_spec(folder), tmp_path, 0, 2)
-    other = run_window(small_spec(folder, seed=1), tmp_path, 2, 4)
+    run_window(small_spec(folder), tmp_path, WindowPlan(0, 2))
+    other = run_window(small_spec(folder, seed=1), tmp_path, WindowPlan(2, 4))
     assert "is of another fit" in other.notes[0]
-    assert weights(other) == weights(run_window(small_spec(folder, seed=1), tmp_path / "alone", 0, 4))
+    assert weights(other) == weights(run_window(small_spec(folder, seed=1), tmp_path / "alone", WindowPlan(0, 4)))
 
 
 def test_the_two_newest_checkpoints_are_kept(folder, tmp_path):
@@ -160,7 +162,7 @@ def test_the_two_newest_checkpoints_are_kept(folder, tmp_path):
 
     spec = small_spec(folder)
     for start in range(4):
-        run_window(spec, tmp_path, start, start + 1)
+        run_window(spec, tmp_path, WindowPlan(start, start + 1))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["step-000003", "step-000004"]
 
 
@@ -168,7 +170,7 @@ def test_a_fit_learns(folder, tmp_path):
     from lumos_queue.training.engine.window import run_window
 
     spec = small_spec(folder, epochs=12, dropout=0.0)
-    losses = [run_window(spec, tmp_path, start, start + 20).dev_loss for start in (0, 20, 40)]
+    losses = [run_window(spec, tmp_path, WindowPlan(start, start + 20)).dev_loss for start in (0, 20, 40)]
     assert losses[2] < losses[1] < losses[0] - 0.3
 
 
@@ -177,7 +179,7 @@ def test_a_loss_that_is_not_a_number_ends_the_window_and_leaves_the_checkpoint(f
 
     spec = small_spec(folder, optimizer=ADAMW, rate=1e30)
     with pytest.raises(DivergedFit, match=r"step \d+: the loss is .*, its gradient's norm nan"):
-        run_window(spec, tmp_path, 0, 10)
+        run_window(spec, tmp_path, WindowPlan(0, 10))
     assert not list(tmp_path.glob("step-*"))
 
 
@@ -189,7 +191,7 @@ def test_a_relapse_pauses_the_job(now, best, pauses, tmp_path):
     from lumos_queue.training.engine.window import FitWindow
     from lumos_queue.training.report import pause_reason
 
-    reason = pause_reason(FitWindow(tmp_path, (), now, best, 1, 1, 1.0, ()))
+    reason = pause_reason(FitWindow(tmp_path, (), DevRecord(((5, now),), (5, now), best), 1, 1, 1.0, ()))
     assert bool(reason) == pauses
     if pauses:
         assert f"from {best:.3f} to {now:.3f}" in reason
@@ -199,7 +201,7 @@ def test_the_best_development_loss_is_that_of_all_windows_before(folder, tmp_pat
     from lumos_queue.training.engine.window import run_window
 
     spec = small_spec(folder)
-    seen = [run_window(spec, tmp_path, start, start + 5) for start in (0, 5, 10)]
+    seen = [run_window(spec, tmp_path, WindowPlan(start, start + 5)) for start in (0, 5, 10)]
     assert seen[0].best_dev_loss is None  # that of random weights says nothing
     assert seen[2].best_dev_loss == min(seen[0].dev_loss, seen[1].dev_loss)
 
@@ -213,17 +215,17 @@ def test_out_of_memory_halves_the_forward_pass_and_doubles_the_accumulation(fold
     spec = small_spec(folder, micro_batch=8)
     real, sizes = windows.train_steps, []
 
-    def short_of_memory(spec, place, previous, stop, ranks, micro_batch):
-        sizes.append(micro_batch)
-        if micro_batch > 2:
+    def short_of_memory(spec, attempt, reporter):
+        sizes.append(attempt.micro_batch)
+        if attempt.micro_batch > 2:
             torch.empty(2**60)  # what the machine really says
-        real(spec, place, previous, stop, ranks, micro_batch)
+        real(spec, attempt, reporter)
 
     monkeypatch.setattr(windows, "train_steps", short_of_memory)
-    done = run_window(spec, tmp_path, 0, 2)
+    done = run_window(spec, tmp_path, WindowPlan(0, 2))
     assert sizes == [8, 4, 2] and done.micro_batch == 2
     assert done.notes[-1] == "Out of memory: 2 conversations in a forward pass instead of 4."
-    assert run_window(spec, tmp_path, 2, 3).micro_batch == 2  # later windows begin with it
+    assert run_window(spec, tmp_path, WindowPlan(2, 3)).micro_batch == 2  # later windows begin with it
     assert sizes == [8, 4, 2, 2]
 
 
@@ -235,8 +237,8 @@ def test_an_exported_model_is_loaded_by_transformers_and_computes_the_same(folde
     from lumos_queue.training.engine.window import run_window
 
     spec = small_spec(folder)
-    run_window(spec, tmp_path / "fit", 0, 3)
-    made = export_fit(spec, tmp_path / "fit", 3, tmp_path / "model", {"builds": ["b"]})
+    run_window(spec, tmp_path / "fit", WindowPlan(0, 3))
+    made = export_fit(spec, checkpoint_of(tmp_path / "fit", 3), 3, tmp_path / "model", {"builds": ["b"]})
     assert (made.kind, made.base) == ("full", "")
     assert made.bytes == (tmp_path / "model/model.safetensors").stat().st_size
     model = AutoModelForCausalLM.from_pretrained(tmp_path / "model", dtype=torch.float32)
@@ -255,7 +257,7 @@ def test_a_tied_base_in_shards_is_trained_as_a_whole(tmp_path):
     write_fit(tmp_path, tokenizer)
     base = write_llama(tmp_path / "base", tokenizer, tied=True, shards="20KB")
     spec = small_spec(tmp_path, base=str(base), optimizer=ADAMW, rate=0.01)
-    done = run_window(spec, tmp_path / "fit", 0, 15)
+    done = run_window(spec, tmp_path / "fit", WindowPlan(0, 15))
     assert len(list(base.glob("*.safetensors"))) > 2
     assert done.dev_loss < done.best_dev_loss
 
@@ -266,7 +268,7 @@ def test_a_pickle_in_place_of_a_checkpoint_is_not_run(folder, tmp_path):
     from lumos_queue.training.engine.window import run_window
 
     spec = small_spec(folder)
-    run_window(spec, tmp_path, 0, 1)
+    run_window(spec, tmp_path, WindowPlan(0, 1))
     ran = tmp_path / "ran"
 
     class Evil:
@@ -279,7 +281,7 @@ def test_a_pickle_in_place_of_a_checkpoint_is_not_run(folder, tmp_path):
     del seal["files"]["optimizer.pt"]  # whoever can write the folder can write the seal
     (place / SEAL).write_text(json.dumps(seal))
     with pytest.raises(Exception, match=r"(?i)weights_only|unsupported"):
-        run_window(spec, tmp_path, 1, 2)
+        run_window(spec, tmp_path, WindowPlan(1, 2))
     assert not ran.exists()
 
 
@@ -309,11 +311,11 @@ def test_a_truncated_base_is_refused_where_it_is_loaded(tmp_path):
     del tensors["model.layers.1.mlp.up_proj.weight"]
     save_file(tensors, base / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(SpecError, match="up_proj"):
-        run_window(small_spec(tmp_path, base=str(base)), tmp_path / "fit", 0, 1)
+        run_window(small_spec(tmp_path, base=str(base)), tmp_path / "fit", WindowPlan(0, 1))
 
 
 def test_a_seal_names_every_file(folder, tmp_path):
     from lumos_queue.training.engine.window import run_window
 
-    done = run_window(small_spec(folder), tmp_path, 0, 1)
+    done = run_window(small_spec(folder), tmp_path, WindowPlan(0, 1))
     assert set(read_seal(done.checkpoint)["files"]) == {path.name for path in done.checkpoint.iterdir()} - {SEAL}

@@ -11,6 +11,7 @@ import pytest
 from lumos_queue.models.folders import models_folder
 from lumos_queue.models.tokens import prepare_tokenizer
 from lumos_queue.prompts.conversations import Conversation
+from lumos_queue.training.engine.plan import WindowPlan
 from lumos_queue.training.engine.spec import ADAMW
 from tests.tiny_fits import conversation, own_tokenizer, random_conversation, small_spec, write_fit, write_llama
 from tests.tiny_llama import make_tiny_llama
@@ -144,7 +145,7 @@ def test_one_step_is_that_of_plain_pytorch(micro_batch, tmp_path: Path):
         micro_batch=micro_batch,
         steps=1,
     )
-    done = run_window(spec, tmp_path / "fit", 0, 1)
+    done = run_window(spec, tmp_path / "fit", WindowPlan(0, 1))
 
     model = load_model(spec)
     data = EncodedConversations(tmp_path / "train.safetensors")

@@ -13,6 +13,7 @@ from lumos_queue.models.merge import merge_adapter
 from lumos_queue.prompts.conversations import Conversation, write_conversations
 from lumos_queue.prompts.dialogue import Turn
 from lumos_queue.training.base_check import check_base
+from lumos_queue.training.engine.plan import WindowPlan
 from lumos_queue.training.engine.spec import ADAMW, MUON, FitSpec, LoraShape
 from lumos_queue.training.recipes.registry import run_item
 from lumos_queue.training.recipes.sft import Sft, sft
@@ -80,7 +81,7 @@ def test_the_loss_of_a_step_is_the_mean_over_the_tokens_of_the_replies(build, ba
     from lumos_queue.training.engine.window import run_window
 
     spec = replace(prepared(recipe(build, base, tmp_path / "fit", steps=1)), batch=24, micro_batch=24)
-    done = run_window(spec, tmp_path / "windows", 0, 1)
+    done = run_window(spec, tmp_path / "windows", WindowPlan(0, 1))
     loss = loss_by_hand(base, ROWS[:24])
     assert done.steps[0].loss == pytest.approx(loss, rel=1e-6)
     assert done.steps[0].tokens == sum(EncodedConversations(Path(spec.data) / "train.safetensors").lengths)
@@ -101,12 +102,12 @@ def test_windows_give_the_weights_and_the_curve_of_one_bit_for_bit(case, build, 
         "dropout": {"dropout": 0.2},
     }
     spec = replace(spec, **changes[case])
-    whole = run_window(spec, tmp_path / "whole", 0, 10)
-    parts = [run_window(spec, tmp_path / "parts", *ends) for ends in ((0, 3), (3, 4), (4, 10))]
+    whole = run_window(spec, tmp_path / "whole", WindowPlan(0, 10))
+    parts = [run_window(spec, tmp_path / "parts", WindowPlan(*ends)) for ends in ((0, 3), (3, 4), (4, 10))]
     assert weights(parts[-1]) == weights(whole) and curve(*parts) == curve(whole)
     assert isinstance(whole, FitWindow) and whole.dev_loss == parts[-1].dev_loss
     assert whole.dev_loss is not None and whole.best_dev_loss is not None and whole.dev_loss <= whole.best_dev_loss
-    other = run_window(replace(spec, seed=1), tmp_path / "other", 0, 3)
+    other = run_window(replace(spec, seed=1), tmp_path / "other", WindowPlan(0, 3))
     assert weights(other) != weights(whole)
 
 

@@ -13,6 +13,7 @@ import psutil
 import pytest
 
 from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
+from lumos_queue.training.engine.plan import WindowPlan
 from lumos_queue.training.engine.spec import ADAMW
 from tests.tiny_fits import own_tokenizer, small_spec, write_fit
 
@@ -31,8 +32,11 @@ def test_two_ranks_give_the_losses_of_one(first, spec, tmp_path):
 
     from lumos_queue.training.engine.window import run_window
 
-    one = [run_window(spec, tmp_path / "one", *ends) for ends in ((0, 7), (7, 15))]
-    two = [run_window(spec, tmp_path / "two", 0, 7, ranks=first), run_window(spec, tmp_path / "two", 7, 15, ranks=2)]
+    one = [run_window(spec, tmp_path / "one", WindowPlan(*ends)) for ends in ((0, 7), (7, 15))]
+    two = [
+        run_window(spec, tmp_path / "two", WindowPlan(0, 7), ranks=first),
+        run_window(spec, tmp_path / "two", WindowPlan(7, 15), ranks=2),
+    ]
     for alone, shared in zip((s for w in one for s in w.steps), (s for w in two for s in w.steps), strict=True):
         assert shared.loss == pytest.approx(alone.loss, abs=1e-5)
         assert shared.tokens == alone.tokens and shared.rate == alone.rate
@@ -47,9 +51,9 @@ def test_what_a_rank_raises_is_raised_here(spec, tmp_path):
     from lumos_queue.training.engine.window import run_window
 
     with pytest.raises(DivergedFit, match="norm nan"):
-        run_window(replace(spec, rate=1e30), tmp_path / "diverged", 0, 10, ranks=2)
+        run_window(replace(spec, rate=1e30), tmp_path / "diverged", WindowPlan(0, 10), ranks=2)
     with pytest.raises(SpecError, match="No encoded conversations"):
-        run_window(replace(spec, data=str(tmp_path)), tmp_path / "missing", 0, 10, ranks=2)
+        run_window(replace(spec, data=str(tmp_path)), tmp_path / "missing", WindowPlan(0, 10), ranks=2)
 
 
 def running_ranks() -> list[psutil.Process]:
@@ -72,7 +76,7 @@ def test_a_killed_rank_leaves_no_process_and_no_checkpoint(spec, tmp_path):
 
     threading.Thread(target=kill_rank, daemon=True).start()
     with pytest.raises(InfrastructureError, match="exit code -9"):
-        run_window(replace(spec, steps=100_000), tmp_path, 0, 100_000, ranks=2)
+        run_window(replace(spec, steps=100_000), tmp_path, WindowPlan(0, 100_000), ranks=2)
     assert not list(tmp_path.glob("step-*"))
     assert not running_ranks()
     # Ctrl-C still raises KeyboardInterrupt in this process.

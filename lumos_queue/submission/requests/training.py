@@ -16,6 +16,14 @@ Window = Annotated[int, Option("Optimizer steps between checkpoints; 0: the reci
 Seed = Annotated[int, Option("Seed of weights, order and dropout.", min=0, max=MAX_INTEGER)]
 Lora = Annotated[int, Option("Rank of adapters; 0: the preset's.", min=0, entrances=SWEPT)]
 Rate = Annotated[float, Option("Peak learning rate; 0: the preset's.", min=0.0, max=1.0, entrances=SWEPT)]
+CheckpointSeconds = Annotated[
+    float,
+    Option("Seconds between checkpoints within a window; longer if they take over 5 % of the time.", min=0.0),
+]
+ReportTo = Annotated[
+    tuple[str, ...],
+    Option("An experiment tracker: tensorboard, wandb, mlflow or trackio; may be repeated."),
+]
 Device = Annotated[
     str,
     Option(
@@ -67,6 +75,23 @@ class SftRequest:
     gradient_checkpointing: Annotated[bool, Option("Less memory, a third more time.")] = False
     device: Device = "auto"
     window: Window = 0
+    eval_every: Annotated[
+        int, Option("Optimizer steps between development losses; 0: those of a window.", min=0, entrances=SWEPT)
+    ] = 0
+    patience: Annotated[
+        int,
+        Option("End the fit after so many windows without a lower development loss; 0: never.", min=0, entrances=SWEPT),
+    ] = 0
+    keep: Annotated[
+        str,
+        Option(
+            "The weights to export: best (lowest development loss) or last.",
+            shown_default="best if there are development conversations, else last",
+            entrances=SWEPT,
+        ),
+    ] = ""
+    checkpoint_seconds: CheckpointSeconds = 60.0
+    report_to: ReportTo = ()
     seed: Seed = 0
     optimizer: Annotated[str, Option("adamw or muon; default: the preset's.", entrances=PYTHON_ONLY)] = ""
     other_rate: Annotated[
@@ -108,6 +133,8 @@ class StarterRequest:
     one_pass_steps: Annotated[int, Option("Optimizer steps of the small model for one-pass.", min=1)] = 1500
     generated: Annotated[int, Option("wordmath problems to choose from.", min=1)] = 40_000
     window: Window = 0
+    checkpoint_seconds: CheckpointSeconds = 60.0
+    report_to: ReportTo = ()
     seed: Seed = 7
 
 
@@ -119,6 +146,8 @@ class ExpertsRequest:
     only: Annotated[tuple[str, ...], Option("An expert, such as image-denoising; may be repeated. Default: all.")] = ()
     profile: Annotated[str, Option("How strongly pictures are changed: released, strong or both.")] = "both"
     steps: Annotated[int, Option("Optimizer steps; 0: 200 to 1500.", min=0)] = 0
+    checkpoint_seconds: CheckpointSeconds = 60.0
+    report_to: ReportTo = ()
     seed: Seed = 0
 
 
@@ -176,4 +205,5 @@ class RltfRequest:
     max_subgoals: shared.MaxSubgoals = 0
     skip_bad_rows: shared.SkipBad = False
     device: Device = "cpu"
+    report_to: ReportTo = ()
     seed: Seed = 0

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import hashlib
 import json
 import os
 import shutil
+import socket
+import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +19,9 @@ from lumos_queue.util.regular_file import open_regular, read_regular_text
 from lumos_queue.util.untrusted_json import read_json
 
 SEAL = "seal.json"  #: written last: the digests of all other files, and the facts of the checkpoint
-KEPT = 2  #: checkpoints of a fit: one of the two may be damaged
+KEPT = 2  #: newest checkpoints of a fit: one of the two may be damaged
+PARTIAL = "partial-"  #: begins the name of a folder of incomplete checkpoints
+ABANDONED_SECONDS = 3600.0  #: after which nobody writes to such a folder of another machine
 
 
 def checkpoint_of(folder: Path, step: int) -> Path:
@@ -24,38 +31,56 @@ def checkpoint_of(folder: Path, step: int) -> Path:
 def seal_checkpoint(folder: Path, target: Path, facts: dict[str, Any]) -> None:
     """Write the seal of a complete folder, and rename the folder to `target` when all of it is on the disk.
 
-    An existing `target` is replaced. The seal contains digests and `facts`, which are JSON. If the process is killed
-    during the call, `target` is missing or complete.
+    An existing `target` is replaced, unless another process writes it at the same time: then it has the same content.
+    The seal contains digests and `facts`, which are JSON. If the process is killed during the call, `target` is missing
+    or complete.
     """
     files = {path.name: _sha256(path) for path in sorted(folder.iterdir())}
     (folder / SEAL).write_text(json.dumps(facts | {"files": files}) + "\n")
     for path in (*folder.iterdir(), folder):
         flush(path)
     if target.exists():
-        shutil.rmtree(target)
-    folder.rename(target)
+        shutil.rmtree(target, ignore_errors=True)
+    try:
+        folder.rename(target)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        read_seal(target)  # raises SpecError if it is not complete
     flush(target.parent)
+
+
+def read_facts(checkpoint: Path) -> dict[str, Any]:
+    """Return the seal of a checkpoint without reading its other files. Raises SpecError if it has no seal."""
+    try:
+        seal = read_json(read_regular_text(checkpoint / SEAL, checkpoint))
+        seal["files"].items()
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise SpecError(f"'{checkpoint}' is not a checkpoint of a fit: it has no {SEAL}.") from None
+    return seal
 
 
 def read_seal(checkpoint: Path) -> dict[str, Any]:
     """Return the seal of a checkpoint. Raises SpecError unless the checkpoint is complete and all digests match."""
-    try:
-        seal = read_json(read_regular_text(checkpoint / SEAL, checkpoint))
-        files = seal["files"]
-    except (OSError, ValueError, KeyError, TypeError):
-        raise SpecError(f"'{checkpoint}' is not a checkpoint of a fit: it has no {SEAL}.") from None
-    for name, digest in files.items():
+    seal = read_facts(checkpoint)
+    for name, digest in seal["files"].items():
         path = checkpoint / name
         if not path.is_file() or _sha256(path) != digest:
             raise SpecError(f"The checkpoint '{checkpoint}' is damaged: {name} is not as it was written.")
     return seal
 
 
-def newest_usable(folder: Path, spec: str, at_most: int) -> tuple[Path | None, list[str]]:
-    """Return the newest undamaged checkpoint of a fit up to the step `at_most`, and the problems of newer ones.
+@dataclass(frozen=True, slots=True)
+class UsableCheckpoint:
+    """The newest undamaged checkpoint of a fit."""
 
-    `spec` is the digest of the fit. The checkpoint is None if there is none.
-    """
+    path: Path | None  #: None: there is none
+    seal: dict[str, Any]  #: {} without a checkpoint
+    problems: list[str]  #: of newer ones
+
+
+def newest_usable(folder: Path, spec: str, at_most: int) -> UsableCheckpoint:
+    """Return the newest undamaged checkpoint of a fit up to the step `at_most`. `spec` is the digest of the fit."""
     problems = []
     for path in sorted(folder.glob("step-*"), reverse=True):
         try:
@@ -66,14 +91,49 @@ def newest_usable(folder: Path, spec: str, at_most: int) -> tuple[Path | None, l
         if seal.get("spec") != spec:
             problems.append(f"'{path}' is of another fit.")
         elif seal["step"] <= at_most:
-            return path, problems
-    return None, problems
+            return UsableCheckpoint(path, seal, problems)
+    return UsableCheckpoint(None, {}, problems)
 
 
-def remove_old(folder: Path) -> None:
-    """Remove all checkpoints except the newest KEPT, and all incomplete folders."""
-    for old in [*sorted(folder.glob("step-*"))[:-KEPT], *folder.glob("checkpoint-*")]:
-        shutil.rmtree(old, ignore_errors=True)
+def partial_folder_of(folder: Path) -> Path:
+    """Return the folder for the incomplete checkpoints of this process. Another process may work on the fit, too."""
+    return folder / f"{PARTIAL}{socket.gethostname()}-{os.getpid()}"
+
+
+def remove_old(folder: Path, keep: int | None = None) -> None:
+    """Remove all checkpoints except the newest KEPT and that of step `keep`, and incomplete folders that nobody writes.
+
+    A process that still writes has lost the fit to this process. Its incomplete checkpoint stays for a time.
+    """
+    kept = None if keep is None else checkpoint_of(folder, keep)
+    for old in sorted(folder.glob("step-*"))[:-KEPT]:
+        if old != kept:
+            shutil.rmtree(old, ignore_errors=True)
+    for partial in [*folder.glob("checkpoint-*"), *folder.glob(f"{PARTIAL}*")]:
+        if partial != partial_folder_of(folder) and not _is_written(partial):
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def _is_written(partial: Path) -> bool:
+    """Whether a process may still write to a folder: it lives on this machine, or may live on another one."""
+    host, _, process = partial.name.removeprefix(PARTIAL).rpartition("-")
+    if not partial.name.startswith(PARTIAL) or not process.isdigit():
+        return False
+    if host == socket.gethostname():
+        return _is_alive(int(process))
+    with contextlib.suppress(OSError):
+        return time.time() - max(path.stat().st_mtime for path in [partial, *partial.rglob("*")]) < ABANDONED_SECONDS
+    return False
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # a process of another user
+        return True
+    return True
 
 
 def _sha256(path: Path) -> str:

@@ -15,7 +15,7 @@ from transformers.utils import logging
 
 from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.records import TrainedModel
-from lumos_queue.training.engine.checkpoints import checkpoint_of, read_seal
+from lumos_queue.training.engine.checkpoints import read_seal
 from lumos_queue.training.engine.model import auto_class, is_encoder_decoder, load_tokenizer
 from lumos_queue.training.engine.spec import FitSpec
 from lumos_queue.util.model_loading import MODEL_LOADING
@@ -25,12 +25,11 @@ MADE_FROM = "made-from.json"
 ADAPTER_CONFIG, ADAPTER = "adapter_config.json", "adapter_model.safetensors"
 
 
-def export_fit(spec: FitSpec, fit: Path, step: int, folder: Path, origin: dict[str, Any]) -> TrainedModel:
-    """Write the model of the checkpoint of `step` into `folder`. Raises SpecError when the checkpoint is damaged.
+def export_fit(spec: FitSpec, checkpoint: Path, step: int, folder: Path, origin: dict[str, Any]) -> TrainedModel:
+    """Write the model of a checkpoint, which is of `step`, into `folder`. Raises SpecError when it is damaged.
 
     `origin` is JSON that describes the source of the model; the facts of the fit are added to it.
     """
-    checkpoint = checkpoint_of(fit, step)
     read_seal(checkpoint)
     base = identity(Path(spec.base))["sha256"] if spec.base else ""
     shutil.rmtree(folder, ignore_errors=True)

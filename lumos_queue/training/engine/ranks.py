@@ -10,46 +10,46 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
+from torch.distributed.elastic.multiprocessing.api import SignalException
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
-from lumos_queue.errors import DivergedFit, InfrastructureError, SpecError
+from lumos_queue.errors import DivergedFit, FitInterrupted, InfrastructureError, SpecError
+from lumos_queue.records import FitProgress
+from lumos_queue.training.engine.progress import Reporter
 from lumos_queue.training.engine.spec import FitSpec
-from lumos_queue.training.engine.steps import is_out_of_memory, train_steps
+from lumos_queue.training.engine.steps import Attempt, is_out_of_memory, train_steps
 from lumos_queue.util.full_disk import is_disk_full
 from lumos_queue.util.process import die_with_parent
 
 #: Exit codes of a rank and their errors; the message is in a file beside the request.
-_CODES = {2: SpecError, 3: DivergedFit, 4: torch.OutOfMemoryError}
+INTERRUPTED = 5
+_CODES = {2: SpecError, 3: DivergedFit, 4: torch.OutOfMemoryError, INTERRUPTED: FitInterrupted}
 
 #: The signals whose handlers `elastic_launch` replaces.
 _REPLACED_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 
 
-def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None, stop: int, micro_batch: int) -> None:
-    """Train in `ranks` processes of this machine, up to the step `stop`.
+def launch_ranks(spec: FitSpec, attempt: Attempt, reporter: Reporter) -> None:
+    """Do the steps of an attempt in several processes of this machine.
 
-    Raises the error of the first rank that failed (SpecError, DivergedFit or torch.OutOfMemoryError), and
-    InfrastructureError if the rank was killed.
+    Raises the error of the first rank that failed (SpecError, DivergedFit, FitInterrupted or torch.OutOfMemoryError),
+    and InfrastructureError if the rank was killed.
     """
     with tempfile.TemporaryDirectory() as directory:
         request, message = Path(directory) / "request.json", Path(directory) / "message"
-        values = {
-            "spec": spec.as_json(),
-            "folder": str(folder),
-            "previous": str(previous) if previous else "",
-            "stop": stop,
-            "ranks": ranks,
-            "micro_batch": micro_batch,
-        }
+        channel = str(reporter.folder) if reporter.folder else ""
+        values = {"spec": spec.as_json(), "attempt": attempt.as_json(), "channel": channel}
+        values["progress"] = asdict(reporter.progress)
         request.write_text(json.dumps(values))
         config = LaunchConfig(
             min_nodes=1,
             max_nodes=1,
-            nproc_per_node=ranks,
+            nproc_per_node=attempt.ranks,
             rdzv_backend="c10d",
             rdzv_endpoint="127.0.0.1:0",
             max_restarts=0,  # the item will be retried from its checkpoint
@@ -62,6 +62,8 @@ def launch_ranks(ranks: int, spec: FitSpec, folder: Path, previous: Path | None,
             code = error.get_first_failure()[1].exitcode
             reason = message.read_text() if message.exists() else f"a training process ended with exit code {code}"
             raise _CODES.get(code, InfrastructureError)(reason) from None
+        except SignalException as error:  # the ranks have got the signal, too
+            raise FitInterrupted(f"stopped by signal {error.sigval}") from None
 
 
 @contextmanager
@@ -83,19 +85,26 @@ def main() -> None:
     die_with_parent()
     request, message = map(Path, sys.argv[1:])
     values = json.loads(request.read_text())
-    spec, previous = FitSpec.from_json(values["spec"]), values["previous"]
-    numbers = (values["stop"], values["ranks"], values["micro_batch"])
+    spec, attempt = FitSpec.from_json(values["spec"]), Attempt.from_json(values["attempt"])
+    is_first = os.environ.get("RANK") == "0"  # only the first rank reports
+    channel = Path(values["channel"]) if is_first and values["channel"] else None
+    reporter = Reporter(channel, FitProgress(**values["progress"]))
+    reporter.stop_at_signals()
     try:
-        train_steps(spec, Path(values["folder"]), Path(previous) if previous else None, *numbers)
+        train_steps(spec, attempt, reporter)
+    except FitInterrupted as error:
+        torch.distributed.barrier()  # the first rank may still be writing the checkpoint
+        message.write_text(str(error))
+        os._exit(INTERRUPTED)
     except Exception as error:
         if is_disk_full(error):
-            error = SpecError(f"The disk of '{values['folder']}' is full: make room there.")
+            error = SpecError(f"The disk of '{attempt.folder}' is full: make room there.")
         codes = [code for code, kind in _CODES.items() if isinstance(error, kind)]
         if not codes and not is_out_of_memory(error):
             raise
         message.write_text(str(error))
         os._exit(codes[0] if codes else 4)
-    torch.distributed.barrier()  # the first rank may still be writing the checkpoint
+    torch.distributed.barrier()
     torch.distributed.destroy_process_group()
     os._exit(0)  # gloo's threads abort a process that ends in the usual way
 

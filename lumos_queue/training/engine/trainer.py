@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import torch
 from peft import PeftModel
-from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainerCallback, TrainingArguments
+from transformers import PreTrainedModel, PreTrainedTokenizerBase, Trainer, TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback
 from transformers.trainer_pt_utils import get_length_grouped_indices
 
@@ -20,6 +20,7 @@ from lumos_queue.training.engine.data import IGNORED, EncodedConversations, pad_
 from lumos_queue.training.engine.model import is_encoder_decoder
 from lumos_queue.training.engine.optimizers import muon_with_adamw
 from lumos_queue.training.engine.pairs import pad_pairs, reply_losses
+from lumos_queue.training.engine.progress import SILENT, Reporter
 from lumos_queue.training.engine.spec import BF16, MUON, FitSpec
 
 #: Part of the prompt tokens whose loss is computed, because the projection is expensive. Their weight is larger.
@@ -38,9 +39,10 @@ class ConversationTrainer(Trainer):
         folder: Path,
         ranks: int,
         micro_batch: int,
+        reporter: Reporter = SILENT,
     ):
         """Prepare a fit that writes checkpoints to `folder`; a rank's forward pass has `micro_batch` conversations."""
-        self.spec, self._tokens = spec, 0
+        self.spec, self._tokens, self._reporter = spec, 0, reporter
         self.steps_done: list[TrainingStep] = []
         self.pad = pad = cast(int, tokenizer.pad_token_id)
         self.pairs = is_encoder_decoder(model)
@@ -108,17 +110,17 @@ class ConversationTrainer(Trainer):
             raise DivergedFit(f"step {step}: the loss is {logs['loss']}, its gradient's norm {logs['grad_norm']}")
         tokens = torch.tensor(self._tokens, device=self.args.device)
         self._tokens = 0
-        self.steps_done.append(
-            TrainingStep(
-                fit="",
-                step=self.state.global_step,
-                loss=logs["loss"],
-                rate=logs["learning_rate"],
-                grad_norm=logs["grad_norm"],
-                tokens=int(cast(torch.Tensor, self.accelerator.reduce(tokens))),
-                memory=_peak_memory(self.args.device),
-            )
+        step = TrainingStep(
+            fit="",
+            step=self.state.global_step,
+            loss=logs["loss"],
+            rate=logs["learning_rate"],
+            grad_norm=logs["grad_norm"],
+            tokens=int(cast(torch.Tensor, self.accelerator.reduce(tokens))),
+            memory=_peak_memory(self.args.device),
         )
+        self.steps_done.append(step)
+        self._reporter.report_step(step)
 
 
 class LearntPositions:
@@ -163,18 +165,6 @@ class LengthGroups(torch.utils.data.Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         generator = torch.Generator().manual_seed((self._seed << 20) + self._epoch())
         return iter(get_length_grouped_indices(self._lengths, self._batch, generator=generator))
-
-
-class WindowEnd(TrainerCallback):
-    """Makes the trainer save a checkpoint and stop after the optimizer step `step`."""
-
-    def __init__(self, step: int):
-        self._step = step
-
-    def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        if state.global_step >= self._step:
-            control.should_save = control.should_training_stop = True
-        return control
 
 
 def _arguments(spec: FitSpec, folder: Path, conversations: int, ranks: int, micro_batch: int) -> TrainingArguments:

@@ -1,24 +1,30 @@
 """Run one window of a fit: its optimizer steps start from one checkpoint and end with a new checkpoint.
 
-A window is deterministic given (spec, checkpoint). Therefore a killed window is run again, and two windows of 5 steps
-give the same weights as one window of 10 steps. The seal of the new checkpoint contains the window's measurements,
-which are read from it if the window was completed before.
+The steps are deterministic given (spec, checkpoint). Therefore a window continues at any checkpoint within it after it
+was stopped or killed, and two windows of 5 steps give the same weights as one window of 10 steps. The seal of a
+checkpoint contains the measurements of its window, which are read from it if the window was completed before.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from lumos_queue.errors import SpecError
-from lumos_queue.records import TrainingStep
-from lumos_queue.training.engine.checkpoints import checkpoint_of, newest_usable, read_seal, remove_old
+from lumos_queue.records import FitPhase, TrainingStep
+from lumos_queue.training.engine.checkpoints import UsableCheckpoint, newest_usable, partial_folder_of, remove_old
+from lumos_queue.training.engine.dev_record import DevRecord
+from lumos_queue.training.engine.plan import WindowPlan
+from lumos_queue.training.engine.progress import SILENT, Reporter
 from lumos_queue.training.engine.ranks import launch_ranks
 from lumos_queue.training.engine.spec import FitSpec
-from lumos_queue.training.engine.steps import is_out_of_memory, train_steps
+from lumos_queue.training.engine.steps import Attempt, is_out_of_memory, train_steps
 
 #: Environment variable of a worker: number of processes that share a window on a CPU, each with its own threads.
 RANKS = "LUMOS_TRAIN_RANKS"
@@ -30,39 +36,91 @@ class FitWindow:
 
     checkpoint: Path
     steps: tuple[TrainingStep, ...]
-    dev_loss: float | None  #: nats per assistant token; None: no development conversations
-    best_dev_loss: float | None  #: of earlier windows, and of the trained weights that the fit starts from
+    dev: DevRecord
     micro_batch: int
     ranks: int
     seconds: float  #: that its steps took
     notes: tuple[str, ...]
+    is_stopped_early: bool = False  #: whether the fit had ended before the end of this window
+
+    @property
+    def dev_loss(self) -> float | None:
+        """The newest development loss of the window, in nats per assistant token; None: it has none."""
+        return self.dev.latest
+
+    @property
+    def best_dev_loss(self) -> float | None:
+        """The lowest loss of earlier windows, and of the trained weights that the fit starts from."""
+        return self.dev.best_before
 
 
-def run_window(spec: FitSpec, folder: Path, start: int, stop: int, ranks: int = 1) -> FitWindow:
-    """Do the optimizer steps `start` + 1 to `stop`, and return their result. `folder` keeps the two newest checkpoints.
+def run_window(spec: FitSpec, folder: Path, plan: WindowPlan, ranks: int = 1, reporter: Reporter = SILENT) -> FitWindow:
+    """Do the optimizer steps of a window that are not done yet, and return the result of the window.
 
-    Earlier steps are repeated if their checkpoint is damaged. Raises SpecError for a problem that a person can fix, and
-    DivergedFit when a loss is not a number.
+    `folder` keeps the two newest checkpoints and the one with the lowest development loss. Earlier steps are repeated
+    if their checkpoint is damaged. Raises SpecError for a problem that a person can fix, DivergedFit when a loss is not
+    a number, and FitInterrupted when a stop was requested.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    target = checkpoint_of(folder, stop)
+    checkpoint = newest_usable(folder, spec.digest, plan.stop)
     notes: list[str] = []
-    if not _is_done(target, spec, notes):
-        previous, problems = newest_usable(folder, spec.digest, start)
-        micro_batch = read_seal(previous)["micro_batch"] if previous else min(spec.micro_batch, spec.batch)
-        if problems:
-            begin = read_seal(previous)["step"] if previous else 0
-            notes += [*problems, f"Its steps are done again from step {begin}."]
-        while not _try_steps(spec, folder, previous, stop, ranks, micro_batch):
-            if micro_batch == 1:
-                raise SpecError("One conversation is more than the memory holds: lower --max-length, or use --lora.")
-            micro_batch //= 2
-            notes.append(f"Out of memory: {micro_batch} conversations in a forward pass instead of {2 * micro_batch}.")
-    seal = read_seal(target)
-    remove_old(folder)
-    steps = tuple(TrainingStep(**step) for step in seal["steps"] if step["step"] > start)
-    dev = (seal["dev_loss"], seal["best_dev_loss"])
-    return FitWindow(target, steps, *dev, seal["micro_batch"], seal["ranks"], seal["seconds"], tuple(notes))
+    if not _is_over(checkpoint.seal, plan):
+        if checkpoint.problems:
+            notes += [*checkpoint.problems, f"Its steps are done again from step {checkpoint.seal.get('step', 0)}."]
+        checkpoint = _do_steps(spec, folder, plan, ranks, reporter, checkpoint, notes)
+    assert checkpoint.path is not None, "the steps end with a checkpoint"
+    seal = checkpoint.seal
+    record = DevRecord.from_seal(seal)
+    remove_old(folder, keep=record.best_step)
+    is_early = seal["step"] < plan.stop
+    steps = tuple(TrainingStep(**step) for step in seal["steps"] if step["step"] > plan.start)
+    if is_early and seal["step"] <= plan.start:  # it has ended in an earlier window
+        record, steps = record.begin_window(), ()
+    seconds = seal["seconds"] if steps else 0.0
+    sizes = seal["micro_batch"], seal["ranks"]
+    return FitWindow(checkpoint.path, steps, record, *sizes, seconds, tuple(notes), is_early)
+
+
+def _do_steps(
+    spec: FitSpec,
+    folder: Path,
+    plan: WindowPlan,
+    ranks: int,
+    reporter: Reporter,
+    checkpoint: UsableCheckpoint,
+    notes: list[str],
+) -> UsableCheckpoint:
+    """Do the steps of the window after a checkpoint, with less memory if needed. Return the last checkpoint."""
+    micro_batch = min(spec.micro_batch, spec.batch)
+    while True:
+        micro_batch = min(micro_batch, checkpoint.seal.get("micro_batch", micro_batch))
+        reporter.update(FitPhase.LOADING, **_describe(checkpoint.seal, plan))
+        remove_old(folder, keep=DevRecord.from_seal(checkpoint.seal).best_step)
+        attempt = Attempt(folder, partial_folder_of(folder), checkpoint.path, plan, ranks, micro_batch)
+        is_done = _try_steps(spec, attempt, reporter)
+        checkpoint = newest_usable(folder, spec.digest, plan.stop)
+        if is_done:
+            return checkpoint
+        if micro_batch == 1:
+            raise SpecError("One conversation is more than the memory holds: lower --max-length, or use --lora.")
+        micro_batch //= 2
+        notes.append(f"Out of memory: {micro_batch} conversations in a forward pass instead of {2 * micro_batch}.")
+
+
+def _is_over(seal: Mapping[str, Any], plan: WindowPlan) -> bool:
+    """Whether the checkpoint with this seal ends the window, or the fit because of its development losses."""
+    if not seal:
+        return False
+    stale_windows = DevRecord.from_seal(seal).stale_windows
+    return seal["step"] == plan.stop or (plan.ends_window(seal["step"]) and plan.is_stopped_early(stale_windows))
+
+
+def _describe(seal: Mapping[str, Any], plan: WindowPlan) -> dict[str, Any]:
+    """Return what a report says before the first step: where the fit continues, and its best step."""
+    step = seal.get("step", 0)
+    best_step, best_loss = DevRecord.from_seal(seal).best or (None, None)
+    numbers = {"steps": plan.steps, "step": step, "start_step": step, "checkpoint_step": step}
+    return numbers | {"best_step": best_step, "best_dev_loss": best_loss}
 
 
 def available_ranks(spec: FitSpec) -> int:
@@ -77,28 +135,17 @@ def available_ranks(spec: FitSpec) -> int:
     return torch.cuda.device_count()
 
 
-def _try_steps(spec: FitSpec, folder: Path, previous: Path | None, stop: int, ranks: int, micro_batch: int) -> bool:
-    """Do the optimizer steps up to `stop`; return False if there was too little memory."""
-    remove_old(folder)
+def _try_steps(spec: FitSpec, attempt: Attempt, reporter: Reporter) -> bool:
+    """Do the optimizer steps of an attempt; return False if there was too little memory."""
     try:
-        if ranks == 1:
-            train_steps(spec, folder, previous, stop, 1, micro_batch)
+        if attempt.ranks == 1:
+            train_steps(spec, attempt, reporter)
         else:
-            launch_ranks(ranks, spec, folder, previous, stop, micro_batch)
+            launch_ranks(spec, attempt, reporter)
     except Exception as error:
-        remove_old(folder)  # an incomplete checkpoint takes the space of the next attempt
         if is_out_of_memory(error):
             return False
         raise
+    finally:
+        shutil.rmtree(attempt.partial_folder, ignore_errors=True)  # it takes the space of the next attempt
     return True
-
-
-def _is_done(target: Path, spec: FitSpec, notes: list[str]) -> bool:
-    """Return whether the window was completed before. `notes` gets the problem of a damaged checkpoint."""
-    if not target.exists():
-        return False
-    try:
-        return read_seal(target).get("spec") == spec.digest
-    except SpecError as problem:
-        notes.append(str(problem))
-        return False

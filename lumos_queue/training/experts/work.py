@@ -18,6 +18,7 @@ from lumos_queue.experts.backends.own import LICENCE
 from lumos_queue.experts.backends.own.config import CONFIG, MODELS, WEIGHTS, ExpertConfig, folder_of, read_config
 from lumos_queue.experts.catalogue import EXPERTS
 from lumos_queue.training.engine.checkpoints import flush
+from lumos_queue.training.engine.progress import SILENT, Reporter
 from lumos_queue.training.experts.courses import COURSES
 from lumos_queue.training.experts.dev import DevFigure, measure_dev
 from lumos_queue.training.experts.lesson import SPLIT, Lesson, learn
@@ -30,7 +31,7 @@ from lumos_queue.util.wording import format_bytes
 MAX_BYTES = 12_000_000  #: of all trained experts together
 
 
-def run_item(recipe: Experts, window: Window) -> dict[str, Any]:
+def run_item(recipe: Experts, window: Window, reporter: Reporter = SILENT) -> dict[str, Any]:
     """Carry out one item of the job, and return its result; `recipes/registry.py` calls this."""
     if window["do"] == "check":
         return check_size(from_launch(recipe.folder))

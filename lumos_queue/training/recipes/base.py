@@ -68,5 +68,6 @@ class WindowResult:
         return cls(value["output"], steps, models, value["pause"], feedback)
 
 
-#: The work of a recipe: carries out one item. A dictionary is the output of a result without other fields.
-RunWindow = Callable[[Any, Window], "WindowResult | dict[str, Any]"]
+#: The work of a recipe: carries out one item, and reports its progress to a `Reporter` (engine/progress.py).
+#: A dictionary is the output of a result without other fields.
+RunWindow = Callable[[Any, Window, Any], "WindowResult | dict[str, Any]"]

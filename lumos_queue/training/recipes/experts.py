@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from lumos_queue.commands import digest
 from lumos_queue.errors import SpecError, unknown
 from lumos_queue.experts.backends.own.config import CONFIG, MODELS, folder_of, read_config
 from lumos_queue.experts.catalogue import EXPERTS
+from lumos_queue.training.engine.control import DEFAULTS, FitControl
 from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
 
@@ -39,17 +40,21 @@ class Experts:
     content: str  #: digest of the code at submission
     steps: int = 0  #: optimizer steps of each expert; 0: those of its course
     seed: int = 0
+    control: FitControl = field(default_factory=FitControl)
 
     name = "experts"
     device = "cpu"
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self) | {"experts": list(self.experts), "profiles": list(self.profiles)}
+        values = asdict(self) | {"experts": list(self.experts), "profiles": list(self.profiles)}
+        del values["control"]
+        control = self.control.as_json()
+        return values | ({"control": control} if control else {})
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Experts:
         lists = {name: tuple(value[name]) for name in ("experts", "profiles")}
-        return cls(**{**value, **lists})
+        return cls(**{**value, **lists, "control": FitControl.from_json(value.get("control", {}))})
 
     def windows(self) -> list[Window]:
         return [*({"do": "train", "expert": name} for name in self.experts), {"do": "check"}]
@@ -69,14 +74,16 @@ class Experts:
         return True
 
 
-def experts(folder: Path, only: Sequence[str], profile: str, steps: int, seed: int) -> Experts:
+def experts(
+    folder: Path, only: Sequence[str], profile: str, steps: int, seed: int, control: FitControl = DEFAULTS
+) -> Experts:
     """Return the recipe of a request. Raises SpecError for unknown names, and if the folder has different experts."""
     if profile not in (BOTH, *PROFILES):
         raise unknown("profile", profile, (BOTH, *PROFILES))
     profiles = tuple(PROFILES) if profile == BOTH else (profile,)
     selection = {_canonical_name(name) for name in only} or set(MODELS)
     names = tuple(name for name in MODELS if name in selection)
-    recipe = Experts(str(folder.resolve()), names, profiles, digest_of_code(), steps, seed)
+    recipe = Experts(str(folder.resolve()), names, profiles, digest_of_code(), steps, seed, control)
     for name in names:
         recipe.is_trained(name)
     return recipe

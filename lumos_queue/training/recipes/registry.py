@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
+from lumos_queue.training.engine.progress import SILENT, Reporter
 from lumos_queue.training.recipes.base import PluginRecipe, Recipe, RunWindow, Window, WindowResult
 from lumos_queue.training.recipes.former import FormerFit, is_former
 from lumos_queue.util.registry import Registry
@@ -37,14 +38,15 @@ def read_recipe(name: str, values: Mapping[str, Any]) -> Recipe | FormerFit:
     return FormerFit(name, values) if is_former(name, values) else RECIPES.load(name).from_json(values)
 
 
-def run_item(recipe: Recipe | FormerFit, window: Window) -> WindowResult:
+def run_item(recipe: Recipe | FormerFit, window: Window, reporter: Reporter = SILENT) -> WindowResult:
     """Carry out one item of a training job, and return its result. This runs in its own process.
 
     Raises SpecError for a problem that a person has to fix, and DivergedFit when the weights are not usable.
     """
     if isinstance(recipe, FormerFit):
         recipe.refuse()
-    output = (
-        _WORK.load(recipe.name)(recipe, window) if recipe.name in _WORK else cast(PluginRecipe, recipe).run_item(window)
-    )
+    if recipe.name in _WORK:
+        output = _WORK.load(recipe.name)(recipe, window, reporter)
+    else:
+        output = cast(PluginRecipe, recipe).run_item(window)
     return output if isinstance(output, WindowResult) else WindowResult(output)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -19,6 +19,7 @@ from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.errors import SpecError
 from lumos_queue.training.base_check import check_base
 from lumos_queue.training.engine.checkpoints import read_seal
+from lumos_queue.training.engine.control import DEFAULTS, FitControl
 from lumos_queue.training.engine.spec import LoraShape
 from lumos_queue.training.recipes.base import Window
 from lumos_queue.util.launch_folder import from_launch
@@ -92,6 +93,7 @@ class Rltf:
     rows: tuple[int, ...]  #: positions in the evaluation's dataset of the tasks that have a reward
     reward: str  #: the score that is the reward: a metric, or a name of the benchmark's overall scores
     spec: RltfSpec
+    control: FitControl = field(default_factory=FitControl)
 
     name = "rltf"
 
@@ -100,18 +102,21 @@ class Rltf:
         return self.spec.device
 
     def as_json(self) -> dict[str, Any]:
-        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return values | {"roles": list(self.roles), "rows": list(self.rows), "spec": asdict(self.spec)}
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "control"}
+        control = self.control.as_json()
+        values |= {"roles": list(self.roles), "rows": list(self.rows), "spec": asdict(self.spec)}
+        return values | ({"control": control} if control else {})
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Rltf:
         lists = {"roles": tuple(value["roles"]), "rows": tuple(value["rows"])}
-        return cls(**{**value, **lists, "spec": RltfSpec.from_json(value["spec"])})
+        control = FitControl.from_json(value.get("control", {}))
+        return cls(**{**value, **lists, "spec": RltfSpec.from_json(value["spec"]), "control": control})
 
     @property
     def digest(self) -> str:
         """Return the digest that identifies the weights at each step. It does not depend on the folders."""
-        values = {name: field for name, field in self.as_json().items() if name not in ("start", "folder")}
+        values = {name: field for name, field in self.as_json().items() if name not in ("start", "folder", "control")}
         return digest("rltf", json.dumps(values, sort_keys=True))
 
     def windows(self) -> list[Window]:
@@ -160,6 +165,7 @@ def rltf(
     rows: Sequence[int],
     reward: str,
     spec: RltfSpec,
+    control: FitControl = DEFAULTS,
 ) -> Rltf:
     """Return the recipe of a request. Raises SpecError for a missing or unsuitable model or folder."""
     check_base(start)
@@ -172,6 +178,7 @@ def rltf(
         rows=tuple(rows),
         reward=reward,
         spec=spec,
+        control=control,
     )
     recipe.check_folder()
     return recipe

@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from lumos_queue.models.starter import FROM_SCRATCH, starter_url
 from lumos_queue.records import Role
 from lumos_queue.settings import Settings
 from lumos_queue.training.base_check import check_base
+from lumos_queue.training.engine.control import BEST, DEFAULTS, NEW, FitControl
 from lumos_queue.training.engine.spec import BF16, FP32, FitSpec
 from lumos_queue.training.presets import CONTINUED_RATE, LORA, PAPER, PRESETS, SCRATCH, SMALL, WINDOWS
 from lumos_queue.training.recipes.base import Window
@@ -46,6 +47,7 @@ class Sft:
     conversations: int  #: number in these builds at submission; some may be left out later
     window: int  #: optimizer steps of one item
     fit: FitSpec  #: without folders
+    control: FitControl = field(default_factory=FitControl)
 
     name = "sft"
 
@@ -54,11 +56,15 @@ class Sft:
         return self.fit.device
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self) | {"data": list(self.data), "fit": self.fit.as_json()}
+        values = asdict(self) | {"data": list(self.data), "fit": self.fit.as_json(), "control": self.control.as_json()}
+        if not values["control"]:
+            del values["control"]
+        return values
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Sft:
-        return cls(**{**value, "data": tuple(value["data"]), "fit": FitSpec.from_json(value["fit"])})
+        parts = {"fit": FitSpec.from_json(value["fit"]), "control": FitControl.from_json(value.get("control", {}))}
+        return cls(**{**value, "data": tuple(value["data"]), **parts})
 
     def windows(self) -> list[Window]:
         steps = self.fit.steps_of(self.conversations)
@@ -71,17 +77,40 @@ class Sft:
         if content_of(map(from_launch, self.data), self.start, self.formulation, self.module) != self.fit.content:
             raise SpecError("The builds or the model to start from have changed since this job was submitted.")
 
+    def check_development(self) -> None:
+        """Raise SpecError when an option needs development conversations and no build has some."""
+        control = self.control
+        flags = {
+            "--patience": control.patience,
+            "--eval-every": control.eval_every,
+            "--keep best": control.keep == BEST,
+        }
+        flag = next((flag for flag, is_used in flags.items() if is_used), "")
+        builds = [from_launch(build) / "dev" for build in self.data]
+        if flag and not any(_has_conversations(folder, self.formulation, self.module) for folder in builds):
+            raise SpecError(
+                f"{flag} needs development conversations, and the data has none. Build it with --dev-share, or leave "
+                f"{flag} out."
+            )
+
     def check_folder(self) -> None:
         """Raise SpecError when the output folder holds anything other than this fit."""
         folder = from_launch(self.folder)
         if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
             return
         try:
-            is_own = json.loads(read_regular_text(folder / REQUEST, folder)) == self.as_json()
-        except (OSError, ValueError):
+            stored = Sft.from_json(json.loads(read_regular_text(folder / REQUEST, folder)))
+            is_own = _without_reports(stored) == _without_reports(self)
+        except (OSError, ValueError, KeyError, TypeError):
             is_own = False
         if not is_own:
             raise SpecError(f"--folder '{folder}' holds something else already: name a new or empty one.")
+
+
+def _without_reports(recipe: Sft) -> Sft:
+    """Return the recipe without the settings that change neither the weights of a step nor the exported ones."""
+    control = replace(recipe.control, report_to=(), checkpoint_seconds=DEFAULTS.checkpoint_seconds)
+    return replace(recipe, control=control)
 
 
 def sft(
@@ -94,6 +123,7 @@ def sft(
     preset: str = "",
     window: int = 0,
     cpu_precision: str = FP32,
+    control: FitControl = NEW,
     **values: Any,
 ) -> Sft:
     """Return the recipe of a request; `values` are fields of FitSpec that differ from the preset.
@@ -130,6 +160,7 @@ def sft(
         conversations=sum(_count_rows(path) for build in builds for path in files_of(build, formulation, module)),
         window=window or WINDOWS[preset],
         fit=replace(fit, **values),
+        control=control,
     )
     if not recipe.conversations:
         raise SpecError(f"The builds have no conversations for {formulation} ({module}): {', '.join(recipe.data)}.")
@@ -194,6 +225,10 @@ def content_of_data(weights: str, tokenizer: str, builds: Iterable[Path], formul
             with open_regular(path) as file:
                 parts += [path.name, hashlib.file_digest(file, "sha256").hexdigest()]
     return digest("sft", *parts)
+
+
+def _has_conversations(folder: Path, formulation: str, module: str) -> bool:
+    return folder.is_dir() and any(_count_rows(path) for path in files_of(folder, formulation, module))
 
 
 def _count_rows(path: Path) -> int:

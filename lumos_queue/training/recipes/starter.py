@@ -7,7 +7,7 @@ models, for `iterative` and `one-pass`, which start from random weights.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from lumos_queue.endpoints.model_folder import identity
 from lumos_queue.errors import SpecError
 from lumos_queue.formulations.defaults import USUAL
 from lumos_queue.training.base_check import check_base
+from lumos_queue.training.engine.control import FitControl
 from lumos_queue.training.engine.spec import BF16, FP32, FitSpec, LoraShape
 from lumos_queue.training.presets import LORA, PRESETS, SCRATCH
 from lumos_queue.training.recipes.base import Window
@@ -44,27 +45,35 @@ class Starter:
     generated: int = 40_000  #: wordmath problems to choose from
     seed: int = 7
     precision: str = BF16  #: the default is that of jobs stored without a precision
+    control: FitControl = field(default_factory=FitControl)
 
     name = "starter"
     device = "cpu"
 
     def as_json(self) -> dict[str, Any]:
-        values = asdict(self) | {"fits": list(self.fits)}
+        values = asdict(self) | {"fits": list(self.fits), "control": self.control.as_json()}
+        if not values["control"]:
+            del values["control"]
         if self.precision == BF16:
             del values["precision"]
         return values
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Starter:
-        return cls(**{**value, "fits": tuple(value["fits"])})
+        control = FitControl.from_json(value.get("control", {}))
+        return cls(**{**value, "fits": tuple(value["fits"]), "control": control})
 
     def windows(self) -> list[Window]:
         plan: list[Window] = [{"do": "prepare"}]
         for fit in self.fits:
-            steps, window = self.specs()[fit].steps, self.window or (50 if fit == ADAPTER else 250)
+            steps, window = self.specs()[fit].steps, self.window_of(fit)
             for start in range(0, steps, window):
                 plan.append({"do": "fit", "fit": fit, "start": start, "stop": min(start + window, steps)})
         return [*plan, {"do": "export"}]
+
+    def window_of(self, fit: str) -> int:
+        """Return the number of optimizer steps of one item of a fit."""
+        return self.window or (50 if fit == ADAPTER else 250)
 
     def specs(self) -> dict[str, FitSpec]:
         """Return the specification of each fit by name, with the paths of folders on this machine."""

@@ -23,7 +23,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 from lumos_queue.errors import SpecError
 from lumos_queue.records import FeedbackStep
-from lumos_queue.training.engine.checkpoints import checkpoint_of, seal_checkpoint
+from lumos_queue.training.engine.checkpoints import checkpoint_of, partial_folder_of, seal_checkpoint
 from lumos_queue.training.engine.model import add_adapters, load_tokenizer
 from lumos_queue.training.recipes.rltf import Rltf, RltfSpec
 from lumos_queue.util.model_loading import MODEL_LOADING
@@ -107,7 +107,7 @@ def begin_fit(spec: RltfSpec, policy: PreTrainedModel) -> Fit:
 def save_fit(fit: Fit, recipe: Rltf, tokenizer: Any, facts: Mapping[str, Any]) -> None:
     """Write the checkpoint of the fit's last step; if the process is killed, there is none. Its seal has `facts`."""
     folder = recipe.checkpoints()
-    partial_folder = folder / f"checkpoint-{fit.state.step}"
+    partial_folder = partial_folder_of(folder)
     shutil.rmtree(partial_folder, ignore_errors=True)
     partial_folder.mkdir(parents=True)
     model = fit.policy

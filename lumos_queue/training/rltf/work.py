@@ -16,8 +16,9 @@ from lumos_queue.errors import SpecError
 from lumos_queue.formulations.descriptions import shows_descriptions_in
 from lumos_queue.formulations.registry import FORMULATIONS
 from lumos_queue.prompts.function_list import DESCRIPTIONS, HIDDEN, SHOWN
-from lumos_queue.records import FeedbackStep, TrainedModel, TrainingStep
+from lumos_queue.records import FeedbackStep, FitPhase, TrainedModel, TrainingStep
 from lumos_queue.training.engine.checkpoints import checkpoint_of, flush, remove_old
+from lumos_queue.training.engine.progress import SILENT, Reporter
 from lumos_queue.training.recipes.base import Window, WindowResult
 from lumos_queue.training.recipes.rltf import REQUEST, Rltf, content_of
 from lumos_queue.training.rltf.checkpoint import (
@@ -40,14 +41,16 @@ from lumos_queue.util.launch_folder import from_launch
 START, EXPORT, PLOT = "start", "export", "rltf.svg"
 
 
-def run_item(recipe: Rltf, window: Window) -> WindowResult:
+def run_item(recipe: Rltf, window: Window, reporter: Reporter = SILENT) -> WindowResult:
     """Carry out one item of the job, and return its result; `recipes/registry.py` calls this."""
     logging.disable_progress_bar()
     torch.set_num_threads(recipe.spec.threads)
     if window["do"] == "prepare":
+        reporter.update(FitPhase.PREPARING, steps=recipe.steps, start_step=0)
         return prepare(recipe)
     if window["do"] == "update":
-        return update(recipe, window["step"], RolloutBatch.from_json(window["rollouts"]))
+        return update(recipe, window["step"], RolloutBatch.from_json(window["rollouts"]), reporter)
+    reporter.update(FitPhase.EXPORTING, steps=recipe.steps, step=recipe.steps, start_step=recipe.steps)
     return export(recipe)
 
 
@@ -70,18 +73,19 @@ def prepare(recipe: Rltf) -> WindowResult:
     return WindowResult({"tasks": len(recipe.rows), "steps": recipe.steps})
 
 
-def update(recipe: Rltf, step: int, rollouts: RolloutBatch) -> WindowResult:
+def update(recipe: Rltf, step: int, rollouts: RolloutBatch, reporter: Reporter) -> WindowResult:
     """Do one optimizer step from the checkpoint of the previous step, and write a new checkpoint.
 
     If a checkpoint of this step from the same rollouts exists, the step is not repeated: the process that wrote the
     checkpoint was killed before the result of its item was accepted.
     """
+    reporter.update(FitPhase.LOADING, steps=recipe.steps, step=step - 1, start_step=step - 1, checkpoint_step=step - 1)
     try:
         seal = read_checkpoint(recipe, step)
     except SpecError:
         seal = {}
     if seal.get("rollouts") != rollouts.job:
-        seal = _step(recipe, step, rollouts)
+        seal = _step(recipe, step, rollouts, reporter)
     training_step, feedback_step = TrainingStep(**seal["done"]), FeedbackStep(**seal["learnt"])
     remove_old(recipe.checkpoints())
     output = {
@@ -99,7 +103,7 @@ def update(recipe: Rltf, step: int, rollouts: RolloutBatch) -> WindowResult:
     return WindowResult(output, (training_step,), feedback=(feedback_step,))
 
 
-def _step(recipe: Rltf, step: int, rollouts: RolloutBatch) -> dict:
+def _step(recipe: Rltf, step: int, rollouts: RolloutBatch, reporter: Reporter) -> dict:
     """Do the optimizer step, write its checkpoint, and return the facts in the checkpoint's seal."""
     began = time.monotonic()
     folder = from_launch(recipe.folder)
@@ -111,7 +115,11 @@ def _step(recipe: Rltf, step: int, rollouts: RolloutBatch) -> dict:
         encoder_decoder=bool(fit.policy.config.is_encoder_decoder),
     )
     pad = tokenizer.eos_token_id if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+    reporter.update(FitPhase.TRAINING)
     training_step, feedback_step = step_fit(fit, recipe.spec, recipe.steps, rollouts, encoder, pad, reference)
+    figures = {"reward": feedback_step.reward, "kl": feedback_step.kl, "entropy": feedback_step.entropy}
+    reporter.report_step(training_step, **figures)
+    reporter.update(FitPhase.SAVING)
     facts = {
         "rollouts": rollouts.job,
         "done": asdict(training_step),
@@ -119,6 +127,7 @@ def _step(recipe: Rltf, step: int, rollouts: RolloutBatch) -> dict:
         "seconds": round(time.monotonic() - began, 2),
     }
     save_fit(fit, recipe, tokenizer, facts)
+    reporter.update(FitPhase.SAVING, checkpoint_step=step)
     return facts
 
 

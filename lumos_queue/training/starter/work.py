@@ -17,9 +17,13 @@ from lumos_queue.formulations.registry import FORMULATIONS as GENERATORS
 from lumos_queue.models.tokens import prepare_tokenizer
 from lumos_queue.prompts.agent import Agent
 from lumos_queue.prompts.conversations import Conversation, gold_conversations, write_conversations
+from lumos_queue.records import FitPhase
+from lumos_queue.training.engine.checkpoints import checkpoint_of
 from lumos_queue.training.engine.data import DEV, TRAIN
 from lumos_queue.training.engine.export import export_fit
+from lumos_queue.training.engine.plan import WindowPlan
 from lumos_queue.training.engine.prepare import encode_all
+from lumos_queue.training.engine.progress import SILENT, Reporter
 from lumos_queue.training.engine.window import available_ranks, run_window
 from lumos_queue.training.recipes.base import Window, WindowResult
 from lumos_queue.training.recipes.starter import ADAPTER, FORMULATIONS, ITERATIVE, ONE_PASS, Starter
@@ -39,12 +43,14 @@ def list_phrases() -> tuple[str, ...]:
     return phrases("maths")
 
 
-def run_item(recipe: Starter, window: Window) -> WindowResult:
+def run_item(recipe: Starter, window: Window, reporter: Reporter = SILENT) -> WindowResult:
     """Carry out one item of the job, and return its result; `recipes/registry.py` calls this."""
     if window["do"] == "prepare":
+        reporter.update(FitPhase.PREPARING, fit=recipe.fits[0])
         return WindowResult({"counts": prepare(recipe)})
     if window["do"] == "fit":
-        return fit(recipe, window["fit"], window["start"], window["stop"])
+        return fit(recipe, window["fit"], window["start"], window["stop"], reporter)
+    reporter.update(FitPhase.EXPORTING, fit=recipe.fits[-1])
     return WindowResult({fit: str(export(recipe, fit)) for fit in recipe.fits})
 
 
@@ -62,13 +68,15 @@ def prepare(recipe: Starter) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
-def fit(recipe: Starter, name: str, start: int, stop: int) -> WindowResult:
+def fit(recipe: Starter, name: str, start: int, stop: int, reporter: Reporter) -> WindowResult:
     """Do one window of the fit `name`."""
     folder = from_launch(recipe.folder)
     if name == ONE_PASS and not start:
         export(recipe, ITERATIVE)
     spec = recipe.specs()[name]
-    window = run_window(spec, folder / name / "fit", start, stop, available_ranks(spec))
+    reporter.update(FitPhase.LOADING, fit=name)
+    plan = WindowPlan.of(recipe.control, start, stop, spec.steps, recipe.window_of(name))
+    window = run_window(spec, folder / name / "fit", plan, available_ranks(spec), reporter)
     steps = tuple(replace(step, fit=name) for step in window.steps)
     return WindowResult(window_report(name, window), steps, pause=pause_reason(window))
 
@@ -78,7 +86,7 @@ def export(recipe: Starter, name: str) -> Path:
     folder, spec = from_launch(recipe.folder), recipe.specs()[name]
     origin: dict[str, Any] = {"base": Path(spec.base).name, "formulation": FORMULATIONS[name], "module": "joint"}
     target = folder / "export" / name
-    export_fit(spec, folder / name / "fit", spec.steps, target, origin)
+    export_fit(spec, checkpoint_of(folder / name / "fit", spec.steps), spec.steps, target, origin)
     return target
 
 
