@@ -55,8 +55,7 @@ class ReportedFit:
     def report(self, progress: FitProgress = STEP_137, seconds: float = 192.0, points: Any = ((137, 2.3141),)) -> None:
         """Store a report on the claimed item. `seconds`: that the phase has lasted."""
         (item,) = self.items
-        report = ProgressReport(item.id, progress, seconds, points)
-        store_progress(self.database, self.who.session, [report])
+        store_progress(self.database, self.who.session, ProgressReport(item.id, progress, seconds, points))
 
     def end(self, first: int = 1, last: int = 0, fit: str = "", **output: Any) -> None:
         """End the claimed item with the steps from `first` to `last`, and these further keys of its output."""

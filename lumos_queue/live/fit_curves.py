@@ -55,12 +55,21 @@ class CurveReader:
         return FitCurve(
             progress.fit,
             "reward" if stored.is_reward or progress.reward is not None else "loss",
-            [*(CurvePart(*part) for part in stored.parts), *_average_points(fit.points, size)],
+            [*(CurvePart(*part) for part in stored.parts), *_average_points(_list_points(fit), size)],
             dev_losses,
             best,
             stored.window_ends,
             [restart.step for restart in fit.restarts],
         )
+
+
+def _list_points(fit: StoredProgress) -> list[tuple[int, float]]:
+    """Return the reported points of a fit with its latest step, which the points of a long window may lack."""
+    points, progress = list(fit.points), fit.progress
+    value = progress.loss if progress.reward is None else progress.reward
+    if value is not None and progress.step > max([fit.accepted_step, *(step for step, _ in points)]):
+        points.append((progress.step, value))
+    return points
 
 
 def _average_points(points: Sequence[tuple[int, float]], size: int) -> list[CurvePart]:

@@ -123,6 +123,16 @@ def test_a_report_of_a_running_fit_that_is_old_has_its_age(fit):
     assert f"training for 8 min 12 s on {HOST}, last report 5 min ago" in screen(fit) and "9 min left" in screen(fit)
 
 
+def test_a_worker_that_loads_the_next_window_is_at_work(fit):
+    fit.report()
+    fit.end(1, 137)
+    fit.take()
+    fit.report(LOADING, seconds=5.0)
+    text = screen(fit)
+    assert f"loading for 5 s on {HOST}" in text and "step 137 of 1,600" in text
+    assert listed(fit)[fit.job].remark.startswith("step 137 of 1,600")
+
+
 def test_of_several_fits_those_at_work_are_shown_by_name(fit):
     fit.report(change(fit="planner", step=1600))
     fit.end(fit="planner")
