@@ -39,9 +39,9 @@ class StoredProgress:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds to the end of the fit from now; None if they are not known, or if no worker works on it."""
-        seconds = self.progress.seconds_left
-        return max(0.0, seconds - self.age_seconds) if self.is_running and seconds is not None else None
+        """Seconds to the last step from now; None if they are not known, after that step, and without a worker."""
+        seconds, is_over = self.progress.seconds_left, self.progress.step == self.progress.steps
+        return max(0.0, seconds - self.age_seconds) if self.is_running and seconds is not None and not is_over else None
 
 
 def read_progress(connection: Connection, job: str) -> list[StoredProgress]:

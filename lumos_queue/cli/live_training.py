@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lumos_queue.live.fit_progress import describe_figures, describe_fit, select_current
+from db.kinds.states import JobState
+from lumos_queue.live.fit_progress import describe_fit, select_current
 from lumos_queue.live.waits import describe_awaited
 from lumos_queue.util.wording import format_rate
 
@@ -17,11 +18,10 @@ def describe_training(figures: JobFigures, per_second: float) -> list[str]:
     lines, fits = [], select_current(figures.fits)
     if figures.awaited:
         lines.append("waits for " + describe_awaited(figures.row, figures.awaited).removeprefix(" · "))
-        lines += [line for fit in fits if (line := describe_figures(fit))]
-    elif fits:
-        lines += [line for fit in fits for line in describe_fit(fit)]
-    else:
+    elif not fits:
         lines.append(f"{format_rate(60 * per_second)} items/min")
+    has_state = not figures.awaited and figures.row.state != JobState.DONE
+    lines += [line for fit in fits for line in describe_fit(fit, has_state)]
     if endings := figures.awaited_endings:
         lines.append("rollouts so far  " + "  ".join(f"{name} {count:,}" for name, count in sorted(endings.items())))
     if latest := figures.feedback:

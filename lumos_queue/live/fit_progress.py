@@ -103,10 +103,10 @@ def describe_restarts(lost_steps: Sequence[int]) -> str:
     return f"continued {plural(len(lost_steps), 'time')}: {steps}"
 
 
-def describe_fit(fit: StoredProgress) -> list[str]:
-    """Return the lines about a fit in a job's block: its step, its phase, and its restarts if there are any."""
-    name = fit.progress.fit
-    return [f"{name}: {line}" if name else line for line in (describe_figures(fit), *describe_state(fit)) if line]
+def describe_fit(fit: StoredProgress, has_state: bool = True) -> list[str]:
+    """Return the lines about a fit in a job's block: its step, and with `has_state` its phase and its restarts."""
+    name, state = fit.progress.fit, describe_state(fit) if has_state else []
+    return [f"{name}: {line}" if name else line for line in (describe_figures(fit), *state) if line]
 
 
 def describe_state(fit: StoredProgress) -> list[str]:

@@ -234,6 +234,18 @@ def test_steps_and_phases_are_progress_and_only_their_absence_is_a_stall(fit, mo
     assert "no item has finished for -1 s: 1 worker alive" in capsys.readouterr().err
 
 
+def test_after_the_last_step_no_time_is_left_and_after_the_job_no_phase(fit):
+    fit.report(change(phase=FitPhase.EXPORTING, step=1600, seconds_left=0.0))
+    text = screen(fit)
+    assert "step 1,600 of 1,600 (100.0 %)  loss" in text and "exporting for 3 min 12 s" in text
+    assert listed(fit)[fit.job].remark == "step 1,600 of 1,600"
+    fit.end()
+    with fit.database.writer.begin() as connection:
+        connection.execute(update(JobRow).where(JobRow.id == fit.job).values(state="done"))
+    text = screen(fit)
+    assert "step 1,600 of 1,600 (100.0 %)  loss" in text and "exporting" not in text and "last report" not in text
+
+
 def test_a_paused_job_has_its_last_step(fit):
     fit.report()
     fit.end()

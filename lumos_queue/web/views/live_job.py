@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from db.kinds.states import JobState
 from db.queries.training_progress import StoredProgress
 from lumos_queue.live.figures import JobFigures, measure_score
 from lumos_queue.live.fit_progress import describe_state, describe_step, find_only_fit, list_figures, select_current
@@ -47,13 +48,14 @@ def show_live_job(job: WatchedJob, watch: WatchedJobs) -> Parts:
 
 
 def _list_facts(figures: JobFigures) -> list[FitFacts]:
-    """Return the facts of the fits at work. While the job waits for rollouts, no phase is shown."""
-    return [_describe(fit, has_phase=figures.awaited is None) for fit in select_current(figures.fits)]
+    """Return the facts of the fits at work. While the job waits for rollouts, and after its end, no phase is shown."""
+    has_state = not figures.awaited and figures.row.state != JobState.DONE
+    return [_describe(fit, has_state) for fit in select_current(figures.fits)]
 
 
-def _describe(fit: StoredProgress, has_phase: bool) -> FitFacts:
+def _describe(fit: StoredProgress, has_state: bool) -> FitFacts:
     step = describe_step(fit).removeprefix("step ")
     facts = [("step", step), *list_figures(fit.progress)]
     return FitFacts(
-        fit.progress.fit, [(name, text) for name, text in facts if text], describe_state(fit) if has_phase else ()
+        fit.progress.fit, [(name, text) for name, text in facts if text], describe_state(fit) if has_state else ()
     )
