@@ -64,7 +64,7 @@ def test_the_overview_has_the_course_of_a_fit(fit):
     assert "continued 2 times: 5 steps were repeated (after step 43, 40)" in text_lines
     assert "stopped early after step 100: 2 of 4 windows were not needed" in text_lines
     assert "exported weights: the best step, 50, development loss 1.9200" in text_lines
-    memory = "estimated memory: 3.1 GB (weights 1.0 GB, optimizer 500.0 MB)"
+    memory = "estimated memory: 3.1 GB (weights 1.0 GB, optimizer 500.0 MB, others 1.6 GB)"
     assert f"{memory}, with 8 conversations of 1,024 tokens in a forward pass" in text_lines
     assert "train: conversations: 1,234" in text_lines
     assert find_other_forms("\n".join(text_lines), [fit.job]) == []

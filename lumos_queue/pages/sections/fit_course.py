@@ -10,7 +10,7 @@ from lumos_queue.pages.blocks import Text
 from lumos_queue.reports.training import TrainingFigures, TrainingPart
 from lumos_queue.util.wording import format_bytes, plural
 
-PARTS = ("weights", "gradients", "optimizer", "activations")  #: of an estimate, in bytes
+PARTS = ("weights", "gradients", "optimizer", "activations")  #: of an estimate, in bytes; the rest are others
 
 
 def describe_course(training: TrainingFigures) -> Iterator[Text]:
@@ -35,8 +35,10 @@ def _prefix(fit: str) -> str:
 
 
 def _describe_estimate(estimate: Mapping[str, Any]) -> str:
-    parts = ", ".join(f"{name} {format_bytes(estimate[name])}" for name in PARTS if estimate.get(name))
-    text = f"estimated memory: {format_bytes(estimate['total'])}" + (f" ({parts})" if parts else "")
+    sizes = {name: estimate[name] for name in PARTS if estimate.get(name)}
+    sizes["others"] = estimate["total"] - sum(sizes.values())
+    parts = ", ".join(f"{name} {format_bytes(size)}" for name, size in sizes.items() if size > 0)
+    text = f"estimated memory: {format_bytes(estimate['total'])} ({parts})"
     if estimate.get("micro_batch") and estimate.get("length"):
         conversations = plural(estimate["micro_batch"], "conversation")
         text += f", with {conversations} of {estimate['length']:,} tokens in a forward pass"

@@ -12,6 +12,7 @@ import os
 import signal
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -59,17 +60,21 @@ class Reporter:
         tokens = sum(count for _, count in list(self._recent)[1:])
         steps_left = max(0, self.progress.steps - step.step)
         is_known = len(self._recent) > MIN_STEPS
-        self.progress = replace(
-            self.progress,
-            step=step.step,
-            loss=step.loss,
-            rate=step.rate,
-            grad_norm=step.grad_norm,
-            memory=step.memory,
+        self._note_step(
+            step,
             tokens_per_second=tokens / seconds if seconds else None,
             seconds_left=steps_left * seconds / (len(self._recent) - 1) if is_known else None,
             **changes,
         )
+
+    def repeat_steps(self, steps: Sequence[TrainingStep]) -> None:
+        """Report the steps of an earlier process that are in the checkpoint, in case that its reports were lost."""
+        for step in steps:
+            self._note_step(step)
+
+    def _note_step(self, step: TrainingStep, **changes: Any) -> None:
+        figures = {"loss": step.loss, "rate": step.rate, "grad_norm": step.grad_norm, "memory": step.memory}
+        self.progress = replace(self.progress, step=step.step, **figures, **changes)
         self._send({"tokens": step.tokens})
 
     def _send(self, values: dict[str, Any]) -> None:
