@@ -1,0 +1,248 @@
+"""Training jobs that are interrupted on purpose: how they are started, watched, stopped and continued."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from tests.processes import is_running
+
+#: A dead process is noticed soon. The order of the three is what matters.
+TIMES = {"LUMOS_HEARTBEAT_SECONDS": "0.3", "LUMOS_FENCE_SECONDS": "3", "LUMOS_LEASE_SECONDS": "5"}
+WAIT_SECONDS = 300.0  #: for a training process to load its libraries on a busy machine
+PROGRESS = "SELECT session, claim, phase, step, start_step, checkpoint_step, checkpoint_seconds, restarts"
+TERM, CTRL_C, PAUSE = "TERM", "Ctrl-C", "pause"
+KILL, CUT_OFF, LOST_LEASE = "kill -9", "machine cut off", "lost lease"
+CAUSES = (TERM, CTRL_C, PAUSE, KILL, CUT_OFF, LOST_LEASE)
+#: After these the process has time for its step and a checkpoint.
+WITHOUT_LOSS = (TERM, CTRL_C, PAUSE)
+EARLY, MIDDLE, LATE = "early", "middle", "late"
+INSTANTS = (EARLY, MIDDLE, LATE)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The row of the fit in the table training_progress."""
+
+    session: int
+    claim: int
+    phase: str
+    step: int
+    start_step: int | None
+    checkpoint_step: int
+    checkpoint_seconds: float | None
+    restarts: tuple[dict[str, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Interruption:
+    """What one interruption has cost."""
+
+    cause: str
+    instant: str
+    step: int  #: the latest that was reported before another process continued
+    continued: int  #: the step where that process continued
+    stored: int  #: steps lost as the table says
+    checkpoint_seconds: float | None  #: between two checkpoints, in force when it was interrupted
+
+    @property
+    def lost(self) -> int:
+        """Reported steps that were done again."""
+        return max(0, self.step - self.continued)
+
+
+@dataclass
+class InterruptedFit:
+    """A training job in its own home, and the `lumos` process that works on it."""
+
+    home: Path
+    start: Callable[[Path], subprocess.Popen[str]]
+    variables: dict[str, str] = field(default_factory=dict[str, str])
+    job: str = ""
+
+    def begin(self) -> None:
+        self.process = self.start(self.home)
+
+    def read(self) -> Progress | None:
+        """Return the stored progress; None before the first report."""
+        for row in self.ask(f"{PROGRESS} FROM training_progress WHERE fit = ''"):
+            return Progress(*row[:-1], tuple(json.loads(row[-1])))
+        return None
+
+    def ask(self, query: str) -> list[tuple[Any, ...]]:
+        with (
+            suppress(sqlite3.OperationalError),  # the database is being made
+            closing(sqlite3.connect(f"file:{self.home / 'lumos.db'}?mode=ro", uri=True, timeout=30)) as connection,
+        ):
+            return connection.execute(query).fetchall()
+        return []
+
+    def wait(self, is_due: Callable[[Progress], bool], what: str) -> Progress:
+        """Return the first progress for which `is_due` is true. The job must not end before."""
+        end = time.monotonic() + WAIT_SECONDS
+        while time.monotonic() < end:
+            progress = self.read()
+            if progress is not None and is_due(progress):
+                return progress
+            assert self.process.poll() is None, (what, progress, self.process.communicate())
+            time.sleep(0.05)
+        raise AssertionError(f"{what}: {self.read()}")
+
+    def resume(self) -> None:
+        self.process = lumos(self.home, "resume", self.job, **self.variables)
+
+    def interrupt(self, cause: str, instant: str, at_step: int) -> Interruption:
+        """Interrupt the fit when it has reached the step. Return when another process has done a step after it."""
+        before = self.wait(lambda progress: has_own_step(progress) and progress.step >= at_step, f"step {at_step}")
+        self.job = self.job or self.ask("SELECT id FROM job WHERE kind = 'train'")[0][0]
+        former, seen = self.process, [before.step]
+        self._cause(cause, instant, seen)
+
+        def has_continued(progress: Progress) -> bool:
+            is_new = (progress.session, progress.claim) != (before.session, before.claim)
+            if not is_new:
+                seen.append(progress.step)
+            return is_new and has_own_step(progress)
+
+        after = self.wait(has_continued, f"a step after {cause}")
+        assert after.start_step is not None
+        if cause == CUT_OFF:
+            wake(former)
+        stored = after.restarts[len(before.restarts) :]
+        assert len(stored) <= 1, stored
+        lost = int(sum(restart["lost"] for restart in stored))
+        return Interruption(cause, instant, max(seen), after.start_step, lost, before.checkpoint_seconds)
+
+    def _cause(self, cause: str, instant: str, seen: list[int]) -> None:
+        process = self.process
+        if cause in (TERM, CTRL_C):
+            if cause == TERM:
+                process.terminate()
+            else:
+                os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+            assert wait_for_end(process) == 130
+        elif cause == PAUSE:
+            last_line(lumos(self.home, "pause", self.job, **self.variables))
+            wait_for_end(process)
+        elif cause == KILL:
+            os.killpg(process.pid, signal.SIGKILL)
+            wait_for_end(process)
+        elif cause == CUT_OFF:
+            # Once the training processes continue beside those of the other worker.
+            pause_processes([process.pid] if instant == MIDDLE else list_family(process.pid))
+        else:
+            self._take_lease(is_unreachable=instant == MIDDLE)
+        if progress := self.read():
+            seen.append(progress.step)
+        if cause != LOST_LEASE:
+            self.resume()
+
+    def _take_lease(self, *, is_unreachable: bool) -> None:
+        """End the session of the process in the database, or keep it from writing for longer than its fence."""
+        from db.engine.connection import open_database
+        from db.queue.fence import end_session
+
+        progress = self.read()
+        assert progress is not None
+        children = list_family(self.process.pid)[1:]
+        if is_unreachable:
+            with closing(sqlite3.connect(self.home / "lumos.db", timeout=30, isolation_level=None)) as connection:
+                connection.execute("BEGIN IMMEDIATE")
+                end = time.monotonic() + WAIT_SECONDS
+                while any(map(is_running, children)):
+                    assert time.monotonic() < end
+                    time.sleep(0.1)
+                connection.execute("ROLLBACK")
+            return
+        database = open_database(f"sqlite:///{self.home / 'lumos.db'}")
+        try:
+            end_session(database, progress.session, has_died=True)
+        finally:
+            database.close()
+
+
+def has_own_step(progress: Progress) -> bool:
+    """Whether the process that works on the fit has done an optimizer step itself."""
+    return progress.start_step is not None and progress.step > progress.start_step
+
+
+def lumos(home: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+    """Start the command in its own process group."""
+    environment = {**os.environ, **TIMES, "LUMOS_HOME": str(home), **variables}
+    command = [sys.executable, "-m", "lumos_queue.cli.main", *arguments, "--json"]
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+
+
+def last_line(process: subprocess.Popen[str]) -> dict[str, Any]:
+    output, problems = process.communicate(timeout=1500)
+    assert process.returncode == 0, problems
+    return json.loads(output.splitlines()[-1])
+
+
+def wait_for_end(process: subprocess.Popen[str]) -> int:
+    process.communicate(timeout=120)
+    return process.returncode
+
+
+def list_family(pid: int) -> list[int]:
+    """Return the ids of a process and of its descendants."""
+    return [pid, *(child.pid for child in psutil.Process(pid).children(recursive=True))]
+
+
+def pause_processes(pids: list[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+
+
+def wake(process: subprocess.Popen[str]) -> None:
+    """Let the stopped process and its descendants run, wait until its training has ended, and end it."""
+    family = list_family(process.pid)
+    for pid in reversed(family):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+    end = time.monotonic() + WAIT_SECONDS
+    while any(map(is_running, family[1:])):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    process.terminate()
+    wait_for_end(process)
+
+
+def curve(report: dict[str, Any]) -> list[tuple[Any, ...]]:
+    names = ("step", "loss", "rate", "grad_norm", "tokens")
+    return [tuple(row[name] for name in names) for row in report["training_steps"]]
+
+
+def weights(folder: Path) -> dict[str, str]:
+    """Return the digests of the weights that a fit has exported."""
+    files = sorted(folder.glob("*.safetensors"))
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+@contextmanager
+def ended_at_exit(*fits: InterruptedFit) -> Iterator[None]:
+    """End what a failed test leaves behind."""
+    try:
+        yield
+    finally:
+        for fit in fits:
+            process = getattr(fit, "process", None)
+            if process is not None and process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
