@@ -20,8 +20,14 @@ import psutil
 
 from tests.processes import is_running
 
-#: A dead process is noticed soon. The order of the three is what matters.
-TIMES = {"LUMOS_HEARTBEAT_SECONDS": "0.3", "LUMOS_FENCE_SECONDS": "3", "LUMOS_LEASE_SECONDS": "5"}
+#: A dead process is noticed soon, and a process that is asked to stop has time for a step on a busy machine.
+VARIABLES = {
+    "LUMOS_HEARTBEAT_SECONDS": "0.3",
+    "LUMOS_FENCE_SECONDS": "5",
+    "LUMOS_LEASE_SECONDS": "8",
+    "LUMOS_DRAIN_SECONDS": "20",
+    "OMP_WAIT_POLICY": "PASSIVE",  # threads that wait for each other leave the processor to other processes
+}
 WAIT_SECONDS = 300.0  #: for a training process to load its libraries on a busy machine
 PROGRESS = "SELECT session, claim, phase, step, start_step, checkpoint_step, checkpoint_seconds, restarts"
 TERM, CTRL_C, PAUSE = "TERM", "Ctrl-C", "pause"
@@ -181,7 +187,7 @@ def has_own_step(progress: Progress) -> bool:
 
 def lumos(home: Path, *arguments: str, **variables: str) -> subprocess.Popen[str]:
     """Start the command in its own process group."""
-    environment = {**os.environ, **TIMES, "LUMOS_HOME": str(home), **variables}
+    environment = {**os.environ, **VARIABLES, "LUMOS_HOME": str(home), **variables}
     command = [sys.executable, "-m", "lumos_queue.cli.main", *arguments, "--json"]
     return subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
