@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from tests.processes import is_running
+from tests.services import wait_until
 
 #: A dead process is noticed soon, and a process that is asked to stop has time for a step on a busy machine.
 VARIABLES = {
@@ -115,7 +115,11 @@ class InterruptedFit:
         before = self.wait(lambda progress: has_own_step(progress) and progress.step >= at_step, f"step {at_step}")
         self.job = self.job or self.ask("SELECT id FROM job WHERE kind = 'train'")[0][0]
         former, seen = self.process, [before.step]
-        self._cause(cause, instant, seen)
+        self.apply(cause, instant)
+        if progress := self.read():
+            seen.append(progress.step)
+        if cause != LOST_LEASE:
+            self.resume()
 
         def has_continued(progress: Progress) -> bool:
             is_new = (progress.session, progress.claim) != (before.session, before.claim)
@@ -126,13 +130,14 @@ class InterruptedFit:
         after = self.wait(has_continued, f"a step after {cause}")
         assert after.start_step is not None
         if cause == CUT_OFF:
-            wake(former)
+            self.wake(former)
         stored = after.restarts[len(before.restarts) :]
         assert len(stored) <= 1, stored
         lost = int(sum(restart["lost"] for restart in stored))
         return Interruption(cause, instant, max(seen), after.start_step, lost, before.checkpoint_seconds)
 
-    def _cause(self, cause: str, instant: str, seen: list[int]) -> None:
+    def apply(self, cause: str, instant: str) -> None:
+        """Interrupt the job. Only after a lost lease the same process continues it."""
         process = self.process
         if cause in (TERM, CTRL_C):
             if cause == TERM:
@@ -151,33 +156,37 @@ class InterruptedFit:
             pause_processes([process.pid] if instant == MIDDLE else list_family(process.pid))
         else:
             self._take_lease(is_unreachable=instant == MIDDLE)
-        if progress := self.read():
-            seen.append(progress.step)
-        if cause != LOST_LEASE:
-            self.resume()
 
     def _take_lease(self, *, is_unreachable: bool) -> None:
         """End the session of the process in the database, or keep it from writing for longer than its fence."""
         from db.engine.connection import open_database
         from db.queue.fence import end_session
 
-        progress = self.read()
-        assert progress is not None
-        children = list_family(self.process.pid)[1:]
         if is_unreachable:
             with closing(sqlite3.connect(self.home / "lumos.db", timeout=30, isolation_level=None)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
-                end = time.monotonic() + WAIT_SECONDS
-                while any(map(is_running, children)):
-                    assert time.monotonic() < end
-                    time.sleep(0.1)
+                time.sleep(float(VARIABLES["LUMOS_FENCE_SECONDS"]) + 2)
                 connection.execute("ROLLBACK")
             return
+        session = self.list_sessions(self.process)[-1]
         database = open_database(f"sqlite:///{self.home / 'lumos.db'}")
         try:
-            end_session(database, progress.session, has_died=True)
+            end_session(database, session, has_died=True)
         finally:
             database.close()
+
+    def list_sessions(self, process: subprocess.Popen[str]) -> list[int]:
+        return [row[0] for row in self.ask(f"SELECT id FROM worker_session WHERE pid = {process.pid} ORDER BY id")]
+
+    def wake(self, process: subprocess.Popen[str]) -> None:
+        """Let the stopped process and its descendants run, wait until it has noticed its end, and end it."""
+        family, sessions = list_family(process.pid), self.list_sessions(process)
+        for pid in reversed(family):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        wait_until(lambda: self.list_sessions(process) != sessions, "a new session", WAIT_SECONDS)
+        process.terminate()
+        wait_for_end(process)
 
 
 def has_own_step(progress: Progress) -> bool:
@@ -214,20 +223,6 @@ def pause_processes(pids: list[int]) -> None:
     for pid in pids:
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGSTOP)
-
-
-def wake(process: subprocess.Popen[str]) -> None:
-    """Let the stopped process and its descendants run, wait until its training has ended, and end it."""
-    family = list_family(process.pid)
-    for pid in reversed(family):
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGCONT)
-    end = time.monotonic() + WAIT_SECONDS
-    while any(map(is_running, family[1:])):
-        assert time.monotonic() < end
-        time.sleep(0.1)
-    process.terminate()
-    wait_for_end(process)
 
 
 def curve(report: dict[str, Any]) -> list[tuple[Any, ...]]:
