@@ -1,4 +1,4 @@
-"""The clock of the machine is set back by an hour while a job trains: it loses no step, and its weights are the same."""
+"""The clock of the machine is set back by an hour while a job trains: it loses no step, and its weights are equal."""
 
 from __future__ import annotations
 
