@@ -18,6 +18,9 @@ from typing import Any
 
 import psutil
 
+from db.engine.connection import Database, open_database
+from db.queue import job_changes
+from db.queue.fence import end_session
 from tests.services import wait_until
 
 #: A dead process is noticed soon, and a process that is asked to stop has time for a step on a busy machine.
@@ -62,6 +65,7 @@ class Interruption:
     step: int  #: the latest that was reported before another process continued
     continued: int  #: the step where that process continued
     stored: int  #: steps lost as the table says
+    checkpoint: int  #: step of the newest checkpoint that was reported before the interruption
     checkpoint_seconds: float | None  #: between two checkpoints, in force when it was interrupted
 
     @property
@@ -134,7 +138,8 @@ class InterruptedFit:
         stored = after.restarts[len(before.restarts) :]
         assert len(stored) <= 1, stored
         lost = int(sum(restart["lost"] for restart in stored))
-        return Interruption(cause, instant, max(seen), after.start_step, lost, before.checkpoint_seconds)
+        newest, seconds = before.checkpoint_step, before.checkpoint_seconds
+        return Interruption(cause, instant, max(seen), after.start_step, lost, newest, seconds)
 
     def apply(self, cause: str, instant: str) -> None:
         """Interrupt the job. Only after a lost lease the same process continues it."""
@@ -146,7 +151,8 @@ class InterruptedFit:
                 os.killpg(process.pid, signal.SIGINT)  # as a terminal does
             assert wait_for_end(process) == 130
         elif cause == PAUSE:
-            last_line(lumos(self.home, "pause", self.job, **self.variables))
+            with self.open_database() as database:
+                job_changes.pause(database, self.job)  # as `lumos pause` does, which would take a while to start
             wait_for_end(process)
         elif cause == KILL:
             os.killpg(process.pid, signal.SIGKILL)
@@ -159,9 +165,6 @@ class InterruptedFit:
 
     def _take_lease(self, *, is_unreachable: bool) -> None:
         """End the session of the process in the database, or keep it from writing for longer than its fence."""
-        from db.engine.connection import open_database
-        from db.queue.fence import end_session
-
         if is_unreachable:
             with closing(sqlite3.connect(self.home / "lumos.db", timeout=30, isolation_level=None)) as connection:
                 connection.execute("BEGIN IMMEDIATE")
@@ -169,9 +172,14 @@ class InterruptedFit:
                 connection.execute("ROLLBACK")
             return
         session = self.list_sessions(self.process)[-1]
+        with self.open_database() as database:
+            end_session(database, session, has_died=True)
+
+    @contextmanager
+    def open_database(self) -> Iterator[Database]:
         database = open_database(f"sqlite:///{self.home / 'lumos.db'}")
         try:
-            end_session(database, session, has_died=True)
+            yield database
         finally:
             database.close()
 

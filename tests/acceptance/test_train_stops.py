@@ -82,6 +82,7 @@ def test_eighteen_interruptions_change_neither_the_weights_nor_the_curve(case, r
     assert weights(fit.home / "fit" / "export") == weights(tmp_path / "whole" / "fit" / "export") != {}
     for result in results:
         assert result.stored == result.lost
+        assert result.continued >= result.checkpoint
         if result.cause in WITHOUT_LOSS:
             assert result.lost == 0, result
 
