@@ -72,7 +72,7 @@ def test_eighteen_interruptions_change_neither_the_weights_nor_their_rollouts(tm
             for cause in CAUSES:
                 number += 1
                 lost, hit = interrupt(fit, number, cause, instant, place)
-                results[cause, instant] = f"{lost} ({hit or 'after the commit'})"
+                results[cause, instant] = f"{lost} ({hit or 'given back'})"
                 print(cause, instant, results[cause, instant], flush=True)
                 assert lost == 0 or cause not in WITHOUT_LOSS
         ended = last_line(fit.process)

@@ -12,6 +12,8 @@ import pytest
 from lumos_queue.errors import FitInterrupted
 from lumos_queue.records import TrainingStep
 from lumos_queue.training.engine.checkpoints import SEAL, checkpoint_of, read_facts, remove_old
+from lumos_queue.training.engine.control import LAST, FitControl
+from lumos_queue.training.engine.kept import choose_checkpoint
 from lumos_queue.training.engine.plan import WindowPlan
 from lumos_queue.training.engine.progress import STOP, Reporter
 from lumos_queue.training.engine.spec import FitSpec
@@ -97,6 +99,21 @@ def test_a_checkpoint_that_was_damaged_in_a_window_is_replaced_by_the_earlier_on
     window = run_window(spec, stopped_twice, PLAN)
     assert contents(window) == contents(undisturbed)
     assert window.notes[-1] == "Its steps are done again from step 2."
+
+
+def test_a_fit_of_the_former_version_continues_and_exports_its_last_weights(spec, undisturbed, tmp_path):
+    from lumos_queue.training.engine.window import run_window
+
+    window = run_window(spec, tmp_path, WindowPlan(0, 3))
+    seal = json.loads((window.checkpoint / SEAL).read_text())
+    del seal["dev"]
+    (window.checkpoint / SEAL).write_text(json.dumps(seal | {"dev_loss": 0.1, "best_dev_loss": None}))
+    window = run_window(spec, tmp_path, WindowPlan.of(FitControl.from_json({}), 3, 6, 6, 3))
+    assert contents(window)[0] == contents(undisturbed)[0]
+    assert contents(window)[1] == contents(undisturbed)[1][3:]
+    assert window.best_dev_loss == 0.1
+    kept = choose_checkpoint(spec, tmp_path, FitControl.from_json({}).keep, 6)
+    assert (kept.step, kept.keep) == (6, LAST)
 
 
 def test_a_process_that_another_one_has_overtaken_keeps_the_best_checkpoint_of_that_one(tmp_path):
