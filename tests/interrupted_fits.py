@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -21,7 +22,6 @@ import psutil
 from db.engine.connection import Database, open_database
 from db.queue import job_changes
 from db.queue.fence import end_session
-from tests.services import wait_until
 
 #: A dead process is noticed soon, and a process that is asked to stop has time for a step on a busy machine.
 VARIABLES = {
@@ -82,6 +82,7 @@ class InterruptedFit:
     start: Callable[[Path], subprocess.Popen[str]]
     variables: dict[str, str] = field(default_factory=dict[str, str])
     job: str = ""
+    former: list[subprocess.Popen[str]] = field(default_factory=list[subprocess.Popen[str]])  #: that were cut off
 
     def begin(self) -> None:
         self.process = self.start(self.home)
@@ -187,14 +188,23 @@ class InterruptedFit:
         return [row[0] for row in self.ask(f"SELECT id FROM worker_session WHERE pid = {process.pid} ORDER BY id")]
 
     def wake(self, process: subprocess.Popen[str]) -> None:
-        """Let the stopped process and its descendants run, wait until it has noticed its end, and end it."""
-        family, sessions = list_family(process.pid), self.list_sessions(process)
-        for pid in reversed(family):
+        """Let the stopped process and its descendants run, and end it when it has had time to notice its end.
+
+        The fit continues in another process meanwhile, so this does not wait for the end.
+        """
+        for pid in reversed(list_family(process.pid)):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGCONT)
-        wait_until(lambda: self.list_sessions(process) != sessions, "a new session", WAIT_SECONDS)
-        process.terminate()
-        wait_for_end(process)
+        timer = threading.Timer(2.0, process.terminate)
+        timer.start()
+        self.former.append(process)
+
+    def finish(self) -> dict[str, Any]:
+        """Return the report of the job at its end, when the processes that were cut off have ended, too."""
+        report = last_line(self.process)
+        for process in self.former:
+            wait_for_end(process)
+        return report
 
 
 def has_own_step(progress: Progress) -> bool:
@@ -251,7 +261,7 @@ def ended_at_exit(*fits: InterruptedFit) -> Iterator[None]:
         yield
     finally:
         for fit in fits:
-            process = getattr(fit, "process", None)
-            if process is not None and process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
+            for process in (*fit.former, getattr(fit, "process", None)):
+                if process is not None and process.poll() is None:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    process.wait()

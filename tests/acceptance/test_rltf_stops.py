@@ -75,7 +75,7 @@ def test_eighteen_interruptions_change_neither_the_weights_nor_their_rollouts(tm
                 results[cause, instant] = f"{lost} ({hit or 'given back'})"
                 print(cause, instant, results[cause, instant], flush=True)
                 assert lost == 0 or cause not in WITHOUT_LOSS
-        ended = last_line(fit.process)
+        ended = fit.finish()
     write_table(results)
     assert ended["state"] == "done"
 

@@ -62,7 +62,7 @@ def test_a_clock_that_is_set_back_loses_no_step(tmp_path):
         wait_for_end(fit.process)
         fit.job = fit.ask("SELECT id FROM job")[0][0]
         fit.resume()
-        ended = last_line(fit.process)
+        ended = fit.finish()
     assert ended["state"] == "done"
     progress = fit.read()
     assert progress is not None and [restart["step"] > 5 for restart in progress.restarts] == [True]

@@ -75,7 +75,7 @@ def test_eighteen_interruptions_change_neither_the_weights_nor_the_curve(case, r
                 for cause, position in zip(causes, positions, strict=True):
                     results.append(fit.interrupt(cause, instant, number * WINDOW + position))
                     print(results[-1], flush=True)
-        ended = last_line(fit.process)
+        ended = fit.finish()
     write_table(case, ranks, results)
     assert ended["state"] == "done"
     assert curve(ended) == curve(whole)
