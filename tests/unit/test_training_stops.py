@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lumos_queue.errors import FitInterrupted
+from lumos_queue.models.tokens import prepare_tokenizer
 from lumos_queue.records import TrainingStep
 from lumos_queue.training.engine.checkpoints import SEAL, checkpoint_of, read_facts, remove_old
 from lumos_queue.training.engine.control import LAST, FitControl
+from lumos_queue.training.engine.export import ADAPTER, ADAPTER_CONFIG
 from lumos_queue.training.engine.kept import choose_checkpoint
 from lumos_queue.training.engine.plan import WindowPlan
 from lumos_queue.training.engine.progress import STOP, Reporter
-from lumos_queue.training.engine.spec import FitSpec
+from lumos_queue.training.engine.spec import ADAMW, FitSpec, LoraShape
 from tests.tiny_fits import own_tokenizer, small_spec, write_fit
+from tests.tiny_llama import make_tiny_llama
 
 if TYPE_CHECKING:
     from lumos_queue.training.engine.window import FitWindow
@@ -99,6 +102,27 @@ def test_a_checkpoint_that_was_damaged_in_a_window_is_replaced_by_the_earlier_on
     window = run_window(spec, stopped_twice, PLAN)
     assert contents(window) == contents(undisturbed)
     assert window.notes[-1] == "Its steps are done again from step 2."
+
+
+def test_each_checkpoint_of_adapters_holds_the_same_tensors(tmp_path):
+    """Also the second one of a process, with a new row of the embeddings."""
+    from safetensors.torch import load_file
+
+    from lumos_queue.training.engine.window import run_window
+
+    make_tiny_llama(tmp_path / "base")
+    prepared = prepare_tokenizer(tmp_path / "base")
+    write_fit(tmp_path, prepared.tokenizer)
+    adapters = LoraShape(rank=4, alpha=8, dropout=0.1)
+    base = {"base": str(tmp_path / "base"), "lora": adapters, "optimizer": ADAMW, "rate": 0.01}
+    spec = small_spec(tmp_path, **base, dropout=0.0, prompt_weight=0.0, decay=1.0)
+    run_window(spec, tmp_path / "fit", WindowPlan(0, 3, steps=3, window=1))
+    once = run_window(spec, tmp_path / "once", WindowPlan(0, 3, steps=3, window=3))
+    first, second = (load_file(checkpoint_of(tmp_path / "fit", step) / ADAPTER) for step in (2, 3))
+    assert first.keys() == second.keys() and not any("base_layer" in name for name in second)
+    assert (checkpoint_of(tmp_path / "fit", 3) / ADAPTER).read_bytes() == (once.checkpoint / ADAPTER).read_bytes()
+    config = json.loads((checkpoint_of(tmp_path / "fit", 3) / ADAPTER_CONFIG).read_text())
+    assert not config["base_model_name_or_path"]
 
 
 def test_a_fit_of_the_former_version_continues_and_exports_its_last_weights(spec, undisturbed, tmp_path):
