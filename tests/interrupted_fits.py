@@ -31,7 +31,7 @@ VARIABLES = {
     "LUMOS_DRAIN_SECONDS": "20",
     "OMP_WAIT_POLICY": "PASSIVE",  # threads that wait for each other leave the processor to other processes
 }
-WAIT_SECONDS = 300.0  #: for a training process to load its libraries on a busy machine
+WAIT_SECONDS = 900.0  #: for a training process on a busy machine
 PROGRESS = "SELECT session, claim, phase, step, start_step, checkpoint_step, checkpoint_seconds, restarts"
 TERM, CTRL_C, PAUSE = "TERM", "Ctrl-C", "pause"
 KILL, CUT_OFF, LOST_LEASE = "kill -9", "machine cut off", "lost lease"

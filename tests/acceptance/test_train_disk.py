@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,9 @@ from tests.faults.disks import small_disk
 from tests.services import wait_until
 from tests.tiny_fits import conversation
 from tests.tiny_llama import make_tiny_llama
+
+
+RANKS = "LUMOS_TRAIN_RANKS"  #: the number of processes that share a window
 
 
 @pytest.fixture(scope="module")
@@ -60,11 +62,11 @@ def undisturbed_weights(made: Path, home: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one process", "two ranks"])
-def undisturbed_ranks(request, made, tmp_path_factory) -> Iterator[list[str]]:
-    """The weights of a fit by so many processes, and the variable that asks for them."""
+def undisturbed_ranks(request, made, tmp_path_factory) -> tuple[str, list[str]]:
+    """The number of processes of a fit, and its weights."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("LUMOS_TRAIN_RANKS", str(request.param))
-        yield undisturbed_weights(made, tmp_path_factory.mktemp("whole"))
+        patch.setenv(RANKS, str(request.param))
+        return str(request.param), undisturbed_weights(made, tmp_path_factory.mktemp("whole"))
 
 
 @pytest.mark.long
@@ -99,8 +101,10 @@ def has_checkpoint(process: subprocess.Popen, fit: Path) -> bool:
 @pytest.mark.long
 @pytest.mark.parametrize("fault", ["full", "read-only"])
 def test_a_disk_that_fails_within_a_window_fails_the_job_with_one_line_and_it_goes_on(
-    made, undisturbed_ranks, tmp_path, fault
+    made, undisturbed_ranks, tmp_path, fault, monkeypatch
 ):
+    ranks, whole = undisturbed_ranks
+    monkeypatch.setenv(RANKS, ranks)
     with small_disk(megabytes=24) as disk:
         fit, home = disk / "fit", tmp_path / "home"
         stopped = train(made, home, fit, window=6)
@@ -125,4 +129,4 @@ def test_a_disk_that_fails_within_a_window_fails_the_job_with_one_line_and_it_go
         job = last_line(lumos(home, "jobs"))["jobs"][0]["job"]
         ended = last_line(lumos(home, "resume", job))
         assert ended["state"] == "done"
-        assert weights(fit / "export") == undisturbed_ranks
+        assert weights(fit / "export") == whole
