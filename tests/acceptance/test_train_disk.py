@@ -18,7 +18,6 @@ from tests.services import wait_until
 from tests.tiny_fits import conversation
 from tests.tiny_llama import make_tiny_llama
 
-
 RANKS = "LUMOS_TRAIN_RANKS"  #: the number of processes that share a window
 
 
