@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from lumos_queue.settings import Settings
-from lumos_queue.util.full_disk import is_disk_full
 from lumos_queue.util.os_errors import describe_os_error
+from lumos_queue.util.write_failures import is_disk_full
 
 #: Folders of LUMOS_HOME that are checked if they exist: for builds, benchmark files, logs, models and processes.
 _OF_HOME = ("builds", "data", "logs", "models", "run")

@@ -11,9 +11,10 @@ from lumos_queue.errors import DivergedFit, FitInterrupted, SpecError
 from lumos_queue.jobs.train import DIVERGED, INTERRUPTED, REFUSED, Train
 from lumos_queue.training.engine.progress import Reporter
 from lumos_queue.training.recipes.registry import run_item
-from lumos_queue.util.full_disk import is_disk_full
+from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.plugins import TRUSTED
 from lumos_queue.util.process import die_with_parent
+from lumos_queue.util.write_failures import describe_write_failure
 
 
 def main() -> int:
@@ -39,9 +40,9 @@ def carry_out(request: dict[str, Any]) -> int:
     except FitInterrupted as error:
         return _explain(error, INTERRUPTED)
     except Exception as error:
-        if not is_disk_full(error):
+        if not (failure := describe_write_failure(error, from_launch(recipe.folder))):
             raise
-        return _explain(SpecError(f"The disk of '{recipe.folder}' is full: make room there."), REFUSED)
+        return _explain(SpecError(failure), REFUSED)
     return 0
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from lumos_queue.errors import SpecError
-from lumos_queue.util.full_disk import is_disk_full
+from lumos_queue.util.write_failures import is_disk_full
 
 
 def require_new(path: Path) -> None:

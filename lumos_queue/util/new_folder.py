@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lumos_queue.errors import SpecError
-from lumos_queue.util.full_disk import is_disk_full
 from lumos_queue.util.paths import require_folders
+from lumos_queue.util.write_failures import is_disk_full
 
 
 def write_folder(target: Path, write: Callable[[Path], None], option: str = "LUMOS_HOME") -> bool:

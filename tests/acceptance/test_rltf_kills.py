@@ -86,11 +86,11 @@ def read_episodes(home: Path) -> tuple[list[tuple], list[float]]:
     return calls, logprobs
 
 
-def read_checkpoint(home: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """State and optimizer of the last one; without the ids of jobs."""
+def read_checkpoint(home: Path, step: int = STEPS) -> tuple[dict[str, Any], dict[str, Any]]:
+    """State and optimizer after a step; without the ids of jobs."""
     import torch
 
-    folder = home / "fit" / "steps" / f"step-{STEPS:06d}"
+    folder = home / "fit" / "steps" / f"step-{step:06d}"
     state = json.loads((folder / "state.json").read_text())
     for step in state["history"]:
         del step["rollouts"]

@@ -10,6 +10,7 @@ from lumos_queue.endpoints.token_constraint import TokenConstraint
 from lumos_queue.errors import DivergedFit, SpecError
 from lumos_queue.experts.plan_constraint import PlanConstraint
 from lumos_queue.training.engine.checkpoints import checkpoint_of
+from lumos_queue.training.engine.progress import Reporter
 from lumos_queue.training.engine.spec import LoraShape
 from lumos_queue.training.recipes.rltf import RltfSpec
 from lumos_queue.training.rltf.rollouts import RolloutAsk, RolloutBatch, RolloutEpisode
@@ -238,8 +239,10 @@ def test_a_window_is_found_again_and_not_learnt_twice(planner, tmp_path):
     window = {"do": "update", "step": 1, "rollouts": first.as_json()}
     one = run_item(recipe, window)
     weights = load_file(checkpoint_of(recipe.checkpoints(), 1) / "model.safetensors")
-    again = run_item(recipe, window)
+    reporter = Reporter()
+    again = run_item(recipe, window, reporter)
     assert again.as_json() == one.as_json()
+    assert (reporter.progress.start_step, reporter.progress.step) == (1, 1), "no step is reported as lost"
     assert all(
         torch.equal(weights[name], value)
         for name, value in load_file(checkpoint_of(recipe.checkpoints(), 1) / "model.safetensors").items()

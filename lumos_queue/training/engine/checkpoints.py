@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from lumos_queue.errors import SpecError
+from lumos_queue.training.engine.dev_record import DevRecord
 from lumos_queue.util.regular_file import open_regular, read_regular_text
 from lumos_queue.util.untrusted_json import read_json
 
@@ -107,13 +108,17 @@ def partial_folder_of(folder: Path) -> Path:
 
 
 def remove_old(folder: Path, keep: int | None = None) -> None:
-    """Remove all checkpoints except the newest KEPT and that of step `keep`, and incomplete folders that nobody writes.
+    """Remove all checkpoints except the newest KEPT and the best, and incomplete folders that nobody writes.
 
-    A process that still writes has lost the fit to this process. Its incomplete checkpoint stays for a time.
+    `keep`: the best step that this process knows. Another process may have continued the fit, and the newest checkpoint
+    has the best step that it knows. A process that still writes has lost the fit to this process. Its incomplete
+    checkpoint stays for a time.
     """
-    kept = None if keep is None else checkpoint_of(folder, keep)
-    for old in sorted(folder.glob("step-*"))[:-KEPT]:
-        if old != kept:
+    checkpoints = sorted(folder.glob("step-*"))
+    best_steps = {keep, *map(_find_best_step, checkpoints[-1:])}
+    kept = {checkpoint_of(folder, step) for step in best_steps if step is not None}
+    for old in checkpoints[:-KEPT]:
+        if old not in kept:
             shutil.rmtree(old, ignore_errors=True)
     for partial in [*folder.glob("checkpoint-*"), *folder.glob(f"{PARTIAL}*")]:
         if partial != partial_folder_of(folder) and not _is_written(partial):
@@ -125,6 +130,12 @@ def remove_later(folder: Path, step: int) -> None:
     for later in folder.glob("step-*"):
         if later.name > checkpoint_of(folder, step).name:
             shutil.rmtree(later, ignore_errors=True)
+
+
+def _find_best_step(checkpoint: Path) -> int | None:
+    with contextlib.suppress(SpecError):
+        return DevRecord.from_seal(read_facts(checkpoint)).best_step
+    return None
 
 
 def _is_written(partial: Path) -> bool:

@@ -162,8 +162,10 @@ def add_adapters(model: PreTrainedModel, lora: LoraShape, new_rows: list[int]) -
         trainable_token_indices=_rows_by_table(model, new_rows) if new_rows else None,
     )
     adapted_model = get_peft_model(model, config)
-    # Otherwise PEFT names this machine's folder in the adapter, and saves all embeddings because some are new.
+    # Otherwise PEFT names this machine's folder in the adapter, and saves all embeddings because some are new. It takes
+    # the name from the configuration of adapters, and after the first save from the model.
     adapted_model.peft_config["default"].base_model_name_or_path = None
+    cast(Any, model).name_or_path = ""
     return cast(PeftModel, adapted_model)
 
 

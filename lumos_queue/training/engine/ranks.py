@@ -23,8 +23,8 @@ from lumos_queue.records import FitProgress
 from lumos_queue.training.engine.progress import Reporter
 from lumos_queue.training.engine.spec import FitSpec
 from lumos_queue.training.engine.steps import Attempt, is_out_of_memory, train_steps
-from lumos_queue.util.full_disk import is_disk_full
 from lumos_queue.util.process import die_with_parent
+from lumos_queue.util.write_failures import describe_write_failure
 
 #: Exit codes of a rank and their errors; the message is in a file beside the request.
 INTERRUPTED = 5
@@ -97,8 +97,8 @@ def main() -> None:
         message.write_text(str(error))
         os._exit(INTERRUPTED)
     except Exception as error:
-        if is_disk_full(error):
-            error = SpecError(f"The disk of '{attempt.folder}' is full: make room there.")
+        if failure := describe_write_failure(error, attempt.folder):
+            error = SpecError(failure)
         codes = [code for code, kind in _CODES.items() if isinstance(error, kind)]
         if not codes and not is_out_of_memory(error):
             raise

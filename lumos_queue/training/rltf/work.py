@@ -79,12 +79,14 @@ def update(recipe: Rltf, step: int, rollouts: RolloutBatch, reporter: Reporter) 
     If a checkpoint of this step from the same rollouts exists, the step is not repeated: the process that wrote the
     checkpoint was killed before the result of its item was accepted.
     """
-    reporter.update(FitPhase.LOADING, steps=recipe.steps, step=step - 1, start_step=step - 1, checkpoint_step=step - 1)
     try:
         seal = read_checkpoint(recipe, step)
     except SpecError:
         seal = {}
-    if seal.get("rollouts") != rollouts.job:
+    is_done = seal.get("rollouts") == rollouts.job
+    start = step if is_done else step - 1
+    reporter.update(FitPhase.LOADING, steps=recipe.steps, step=start, start_step=start, checkpoint_step=start)
+    if not is_done:
         seal = _step(recipe, step, rollouts, reporter)
     training_step, feedback_step = TrainingStep(**seal["done"]), FeedbackStep(**seal["learnt"])
     remove_old(recipe.checkpoints())
