@@ -10,6 +10,7 @@ from typing import Any
 from db.engine.connection import Database
 from db.queries.jobs import get_job_of_item
 from db.queue.training_steps import list_feedback, list_steps
+from lumos_queue.jobs.progress_board import read_progress
 from lumos_queue.training.trackers.feed import TrackerFeed
 from lumos_queue.training.trackers.messages import TrackedStep, flatten
 from lumos_queue.util.launch_folder import from_launch
@@ -38,12 +39,12 @@ class JobTrackers:
         """Send the step of a report of the training process, if it has one."""
         if self._feed is None or "tokens" not in report:
             return
-        progress = report["progress"]
-        figures = {name: progress[name] for name in _FIGURES if progress[name] is not None}
-        fit, dev_loss = progress["fit"], progress["dev_loss"]
+        progress = read_progress(report)
+        figures = {name: value for name in _FIGURES if (value := getattr(progress, name)) is not None}
+        fit, dev_loss = progress.fit, progress.dev_loss
         if dev_loss is not None and dev_loss != self._dev_losses.get(fit):
             figures["dev_loss"] = self._dev_losses[fit] = dev_loss
-        self._send([TrackedStep(fit, progress["step"], figures | {"tokens": report["tokens"]})])
+        self._send([TrackedStep(fit, progress.step, figures | {"tokens": float(report["tokens"])})])
 
     async def close(self) -> None:
         """Let the trackers log the last steps, for a limited time."""
