@@ -21,6 +21,7 @@ _WAITING_STEPS = 100_000  #: above which new steps are dropped until the next st
 _UNCONFIRMED_LINES = 500  #: that the process may have
 _SILENT_SECONDS = 60.0  #: without an answer, after which the log has a warning
 _KILL_SECONDS = 10.0  #: without an answer, after which `close` kills the process
+_OPENING_SECONDS = 30.0  #: the same while it opens the run: MLflow first creates its tables
 _LONG_STAGES = (Stage.IMPORTING, Stage.WAITING, Stage.FINISHING)  #: without an answer
 
 
@@ -79,7 +80,8 @@ class TrackerProcess:
         with self._changed:
             while not self._is_done:
                 now = time.monotonic()
-                if now >= deadline or self._silent_seconds() > _KILL_SECONDS:
+                limit = _OPENING_SECONDS if self.stage is Stage.OPENING else _KILL_SECONDS
+                if now >= deadline or self._silent_seconds() > limit:
                     break
                 self._changed.wait(min(deadline - now, 1.0))
             is_done = self._is_done
