@@ -32,7 +32,8 @@ class TrainingPart:
 
     @property
     def loss(self) -> float | None:
-        return self.output.get("loss")
+        """The mean loss of the part's steps. None: it has no steps, or it is an expert, whose figures are `counts`."""
+        return self.output.get("loss") if "step" in self.output else None
 
     @property
     def dev_loss(self) -> float | None:

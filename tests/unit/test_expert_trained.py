@@ -82,6 +82,9 @@ def test_the_job_has_each_optimizer_step_of_its_experts(trained, monkeypatch, ca
     steps = [(step["item"], step["fit"], step["step"]) for step in report["training_steps"]]
     assert steps == [(0, "Sentiment Analysis", 1), (0, "Sentiment Analysis", 2)]
     assert [fit["last_loss"] for fit in report["fits"]] == [report["training_steps"][-1]["loss"]]
+    assert main(("report", job, "--all")) == 0
+    text = capsys.readouterr()[0]
+    assert "Sentiment Analysis: dev " in text and "Loss over optimizer steps" in text
 
 
 def test_the_folder_s_networks_run_and_rules_do_the_rest(trained):

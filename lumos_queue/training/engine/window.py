@@ -18,7 +18,13 @@ import torch
 
 from lumos_queue.errors import SpecError
 from lumos_queue.records import FitPhase, TrainingStep
-from lumos_queue.training.engine.checkpoints import UsableCheckpoint, newest_usable, partial_folder_of, remove_old
+from lumos_queue.training.engine.checkpoints import (
+    UsableCheckpoint,
+    newest_usable,
+    partial_folder_of,
+    remove_later,
+    remove_old,
+)
 from lumos_queue.training.engine.dev_record import DevRecord
 from lumos_queue.training.engine.estimate import check_memory
 from lumos_queue.training.engine.plan import WindowPlan
@@ -67,6 +73,8 @@ def run_window(spec: FitSpec, folder: Path, plan: WindowPlan, ranks: int = 1, re
     notes: list[str] = []
     if not _is_over(checkpoint.seal, plan):
         notes += checkpoint.notes
+        if checkpoint.problems:
+            remove_later(folder, checkpoint.seal.get("step", 0))
         if not checkpoint.seal:
             estimate = check_memory(spec, ranks)
             reporter.update(FitPhase.LOADING, memory_estimate=estimate.total)
