@@ -33,7 +33,11 @@ class ProgressBoard:
     def begin(self, item: int) -> None:
         """Note that an item begins. It is the only one that runs."""
         with self._lock:
-            self._item, self._progress, self._starts, self._points, self._stride = item, None, {}, [], 1
+            fit = self._progress and self._progress.fit
+            self._item, self._points, self._stride = item, [], 1
+            # Until its process reports, the item is loading: the former phase has ended.
+            self._progress = None if fit is None else FitProgress(phase=FitPhase.LOADING, fit=fit)
+            self._starts = {FitPhase.LOADING: time.monotonic()}
 
     def note(self, report: Mapping[str, Any]) -> None:
         """Note a report: a line of the training process (engine/progress.py)."""

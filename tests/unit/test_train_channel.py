@@ -91,7 +91,9 @@ def test_the_board_keeps_the_newest_report_of_the_item_that_runs():
     newest = board.read()
     assert newest is not None and max(step for step, _ in newest.points) == 296
     board.begin(2)
-    assert board.read() is None
+    newest = board.read()
+    assert newest is not None and (newest.item, newest.points) == (2, ())
+    assert newest.progress == FitProgress(phase=FitPhase.LOADING), "the former phase has ended"
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
