@@ -29,7 +29,7 @@ from lumos_queue.util.sanitize import storable
 log = logging.getLogger(__name__)
 ROUND_SECONDS = (5.0, 10.0, 30.0, 60.0)  #: between two rounds of tries of an item for which a server fails
 MAX_ROUNDS = len(ROUND_SECONDS) + 1  #: after which the item ends
-MAX_CLAIMS = 3  #: of an item without a task that meets an internal error each time; then its job has failed
+MAX_FAILURES = 3  #: internal errors that an item without a task meets; then its job has failed
 
 
 class ItemRunner:
@@ -76,8 +76,8 @@ class ItemRunner:
                 self._faults.add(problem)
                 log.error("item %s: %s", item.ordinal, problem, exc_info=not isinstance(error, PluginFault))
             if item.task is None:  # there is no episode to state it, and later items may need this item
-                again = item.claim < MAX_CLAIMS
-                raise (InfrastructureError if again else SpecError)(problem) from error
+                again = item.failures + 1 < MAX_FAILURES
+                raise (RowFailed if again else SpecError)(problem) from error
             result = ItemResult(Outcome(None, Ending.INFRA_ERROR, problem))
         return FinishedItem(
             item=item.id,

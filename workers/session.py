@@ -17,7 +17,7 @@ from db.queue.fence import Fenced, beat, end_session, reap, record_gpus, start_s
 from db.queue.training_progress import store_progress
 from lumos_queue.endpoints.admission import AdmissionControl
 from lumos_queue.endpoints.pace import Pace
-from lumos_queue.errors import DatabaseFailure, DatabaseUnavailable
+from lumos_queue.errors import DatabaseFailure
 from lumos_queue.jobs.progress_board import ProgressBoard
 from lumos_queue.settings import Settings
 from lumos_queue.util.wording import format_rough_seconds
@@ -107,7 +107,7 @@ class WorkerSession:
         """Store the newest report of the training process, if there is one. Raises Fenced, as `beat` does."""
         report = self._board.read() if self._board else None
         if report is not None and not self.lost:
-            with suppress(DatabaseUnavailable):  # the next heartbeat stores it
+            with suppress(DatabaseFailure):  # the next heartbeat stores it
                 store_progress(self.database, self.id, report)
 
     def leave(self, job: str) -> None:

@@ -37,10 +37,12 @@ class ForkServer:
         try:
             return await asyncio.shield(work)
         except asyncio.CancelledError:
-            await asyncio.wait([work], timeout=channel.request_stop())
-            if not work.done():
-                self.end()
-                await asyncio.wait([work])
+            try:
+                await asyncio.wait([work], timeout=channel.request_stop())
+            finally:
+                if not work.done():
+                    self.end()
+                    await asyncio.wait([work])
             raise
 
     def end(self) -> None:

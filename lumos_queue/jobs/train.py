@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -41,6 +42,10 @@ from lumos_queue.util.sanitize import storable_json
 _KEPT_BYTES = 1 << 25
 #: Exit codes of the child with a last line for a person on standard error.
 REFUSED, DIVERGED, INTERRUPTED = 2, 3, 4
+
+
+#: For a killed process to disappear.
+END_SECONDS = 5.0
 
 
 class TrainingCrashed(LumosError):
@@ -107,7 +112,7 @@ class Train:
             yield TrainContext(folder, rollouts, stop_seconds=stop_seconds, trackers=trackers)
         finally:
             if trackers:
-                await trackers.close()
+                trackers.leave()
 
     async def run(self, work: Work, journal: Journal, context: TrainContext) -> ItemResult:
         """Run the item in a separate process, whose end releases memory, threads and GPU.
@@ -122,7 +127,11 @@ class Train:
         window = self.windows()[work.ordinal]
         if context.rollouts and isinstance(self.recipe, Rltf) and "rows" in window:
             window = window | {"rollouts": await context.rollouts.gather(self.recipe, window, work.item)}
-        request = {"train": self.as_json(), "window": window, "plugins": TRUSTED.as_setting()}
+        request = {
+            "train": self.as_json(),
+            "window": window,
+            "plugins": TRUSTED.as_setting(),
+        }
         run = fork_server().run if context.rollouts else _run_new
         context.board.begin(work.item)
         if context.trackers:
@@ -156,7 +165,7 @@ async def _run_new(request: dict[str, Any], folder: Path, channel: TrainChannel)
         stderr=asyncio.subprocess.PIPE,
         start_new_session=True,  # Ctrl-C is for the worker, which asks the process to stop
     )
-    outputs = asyncio.ensure_future(child.communicate(json.dumps(request).encode()))
+    outputs = asyncio.ensure_future(child.communicate(json.dumps(request | {"parent": os.getpid()}).encode()))
     try:
         output, problems = await asyncio.shield(outputs)
     except asyncio.CancelledError:
@@ -165,7 +174,7 @@ async def _run_new(request: dict[str, Any], folder: Path, channel: TrainChannel)
     finally:
         if child.returncode is None:
             child.kill()
-            await asyncio.wait([outputs])
+            await asyncio.wait([outputs], timeout=END_SECONDS)  # a process that it started may hold the pipes
     return child.returncode or 0, output, problems
 
 

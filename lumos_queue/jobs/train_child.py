@@ -18,8 +18,9 @@ from lumos_queue.util.write_failures import describe_write_failure
 
 
 def main() -> int:
-    die_with_parent()
-    return carry_out(json.load(sys.stdin))
+    request = json.load(sys.stdin)
+    die_with_parent(request.get("parent"))
+    return carry_out(request)
 
 
 def carry_out(request: dict[str, Any]) -> int:

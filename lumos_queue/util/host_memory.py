@@ -9,12 +9,16 @@ PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 
 
 def read_available_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
-    """Return the bytes that this process can use, those that it uses already included."""
-    fields = dict(line.split(":", 1) for line in (proc / "meminfo").read_text().splitlines() if ":" in line)
-    free = int(fields["MemAvailable"].split()[0]) * 1024
+    """Return the bytes that this process can use now, those that it uses already included."""
     resident_pages = int((proc / "self/statm").read_text().split()[1])
-    limits = read_cgroup_limits((proc / "self/cgroup").read_text(), cgroups)
-    return min([free + resident_pages * os.sysconf("SC_PAGE_SIZE"), *limits])
+    free = _read_field(proc, "MemAvailable") + resident_pages * os.sysconf("SC_PAGE_SIZE")
+    return min([free, *read_cgroup_limits((proc / "self/cgroup").read_text(), cgroups)])
+
+
+def read_total_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
+    """Return the bytes that this process could use if no other process used memory."""
+    total = _read_field(proc, "MemTotal")
+    return min([total, *read_cgroup_limits((proc / "self/cgroup").read_text(), cgroups)])
 
 
 def read_cgroup_limits(memberships: str, root: Path = CGROUPS) -> list[int]:
@@ -39,6 +43,12 @@ def read_cgroup_limits(memberships: str, root: Path = CGROUPS) -> list[int]:
             if group == mount:
                 break
     return limits
+
+
+def _read_field(proc: Path, name: str) -> int:
+    """Return a field of /proc/meminfo in bytes."""
+    fields = dict(line.split(":", 1) for line in (proc / "meminfo").read_text().splitlines() if ":" in line)
+    return int(fields[name].split()[0]) * 1024
 
 
 def _read_limit(path: Path) -> list[int]:

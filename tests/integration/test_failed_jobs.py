@@ -23,7 +23,7 @@ from tests.claims import claim, holder, new_job
 from tests.integration.test_slices import Doing, run
 from tests.integration.test_training_rows import steps, train_job
 from tests.stored_rows import state
-from workers.item import MAX_CLAIMS
+from workers.item import MAX_FAILURES
 from workers.run import _note_stop
 from workers.slice_result import SliceResult
 
@@ -118,7 +118,7 @@ def test_an_accepted_item_may_pause_its_job(database):
 def test_a_fault_of_ours_is_tried_a_few_times_and_then_fails_the_job(database):
     job = train_job(database)
     doing = Doing(fails_with(KeyError("oops"), at=0), concurrency=1)
-    for tries in range(1, MAX_CLAIMS + 1):
+    for tries in range(1, MAX_FAILURES + 1):
         assert state(database, job) in ("queued", "running")
         resume(database, job)  # due at once
         run(database, job, doing)
@@ -132,10 +132,10 @@ def test_a_fault_of_ours_is_tried_a_few_times_and_then_fails_the_job(database):
 def test_infrastructure_is_waited_for_however_often_it_fails(database):
     job = train_job(database)
     doing = Doing(fails_with(InfrastructureError("killed by signal 9"), at=0), concurrency=1)
-    for _ in range(MAX_CLAIMS + 2):
+    for _ in range(MAX_FAILURES + 2):
         resume(database, job)
         run(database, job, doing)
-    assert state(database, job) in ("queued", "running") and len(doing.ran) == MAX_CLAIMS + 2
+    assert state(database, job) in ("queued", "running") and len(doing.ran) == MAX_FAILURES + 2
 
 
 def test_an_error_without_words_is_known_by_its_name(database):

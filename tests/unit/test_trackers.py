@@ -7,7 +7,7 @@ import importlib.util
 import pytest
 
 from lumos_queue.errors import SpecError
-from lumos_queue.training.trackers.environment import hide_keys, missing_setting, prepare
+from lumos_queue.training.trackers.environment import find_missing_setting, hide_keys, prepare
 from lumos_queue.training.trackers.messages import LoggedStep, Reply, RunHeader, Stage, TrackedStep, flatten
 from lumos_queue.training.trackers.names import check_trackers
 from lumos_queue.training.trackers.tracker_process import Positions
@@ -31,14 +31,14 @@ def test_wandb_needs_a_key_or_no_server(monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     file = tmp_path / "netrc"
     monkeypatch.setenv("NETRC", str(file))
-    assert "WANDB_API_KEY, or WANDB_MODE=offline" in missing_setting("wandb")
+    assert "WANDB_API_KEY, or WANDB_MODE=offline" in find_missing_setting("wandb")
     file.write_text("machine api.wandb.ai login user password secret\n")
     file.chmod(0o600)
-    assert missing_setting("wandb") == ""
+    assert find_missing_setting("wandb") == ""
     monkeypatch.setenv("WANDB_BASE_URL", "https://wandb.example.org")
-    assert "WANDB_API_KEY" in missing_setting("wandb")
+    assert "WANDB_API_KEY" in find_missing_setting("wandb")
     monkeypatch.setenv("WANDB_MODE", "offline")
-    assert missing_setting("wandb") == ""
+    assert find_missing_setting("wandb") == ""
 
 
 @pytest.mark.parametrize(

@@ -196,16 +196,16 @@ def test_a_micro_batch_that_is_too_large_is_noted_and_not_refused(folders):
 
     spec = make_case("all weights of a base", folders)
     needs = {size: estimate_memory(spec, size).total for size in (1, 2, 4)}
-    assert check_memory(spec, available=needs[4]).fits_micro_batch == 4
-    estimate = check_memory(spec, available=needs[4] - 1)
+    assert check_memory(spec, total=needs[4]).fits_micro_batch == 4
+    estimate = check_memory(spec, total=needs[4] - 1)
     assert (estimate.micro_batch, estimate.fits_micro_batch) == (4, 2)
-    assert check_memory(spec, available=needs[1]).fits_micro_batch == 1
+    assert check_memory(spec, total=needs[1]).fits_micro_batch == 1
     assert estimate.total == needs[4]
     assert json.loads(json.dumps(estimate.as_json()))["total"] == needs[4]
     alone = estimate_memory(spec, 1)
-    assert check_memory(spec, available=alone.total - alone.gaps).fits_micro_batch == 1
+    assert check_memory(spec, total=alone.total - alone.gaps).fits_micro_batch == 1
     with pytest.raises(SpecError):
-        check_memory(spec, available=alone.total - alone.gaps - 1)
+        check_memory(spec, total=alone.total - alone.gaps - 1)
 
 
 def test_a_fit_that_cannot_fit_is_refused_with_the_options_that_help(tmp_path):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from lumos_queue.errors import SpecError
-from lumos_queue.util.host_memory import read_available_memory
+from lumos_queue.util.host_memory import read_available_memory, read_total_memory
 
 #: The first compute capability of GPUs with instructions for bfloat16 (Ampere).
 _BF16_CAPABILITY = (8, 0)
@@ -35,12 +35,19 @@ def list_gpus() -> list[Gpu]:
 
 
 def available_memory(device: str, ranks: int = 1) -> int:
-    """Return the bytes for each of `ranks` processes: all of the smallest visible GPU, or a share of this machine's.
+    """Return the bytes that each of `ranks` processes can use now: all of the smallest GPU, or a share of this machine.
 
     `device` is `cpu` or `cuda`. Raises SpecError for `cuda` if there is no GPU.
     """
-    if device == "cpu":
-        return read_available_memory() // ranks
+    return read_available_memory() // ranks if device == "cpu" else _smallest_gpu()
+
+
+def total_memory(device: str, ranks: int = 1) -> int:
+    """Return the bytes that each of `ranks` processes could use if no other program used memory."""
+    return read_total_memory() // ranks if device == "cpu" else _smallest_gpu()
+
+
+def _smallest_gpu() -> int:
     if not (gpus := list_gpus()):
         raise SpecError("This machine has no GPU, so the memory of a GPU cannot be read.")
     return min(gpu.memory for gpu in gpus)

@@ -16,7 +16,7 @@ from transformers import PreTrainedModel
 from lumos_queue.endpoints.model_folder import encodes_prompts
 from lumos_queue.errors import SpecError
 from lumos_queue.training.engine.data import TRAIN, EncodedConversations
-from lumos_queue.training.engine.device_memory import available_memory
+from lumos_queue.training.engine.device_memory import available_memory, total_memory
 from lumos_queue.training.engine.fake_fit import PassShape, count_pass, fake_model
 from lumos_queue.training.engine.optimizers import muon_with_adamw
 from lumos_queue.training.engine.spec import BF16, FP32, MUON, FitSpec, LoraShape
@@ -97,19 +97,20 @@ def estimate_memory(spec: FitSpec, micro_batch: int = 0, ranks: int = 1) -> Memo
     )
 
 
-def check_memory(spec: FitSpec, ranks: int = 1, available: int | None = None) -> MemoryEstimate:
-    """Return the estimate of a fit, with the largest micro-batch that fits into `available` bytes.
+def check_memory(spec: FitSpec, ranks: int = 1, total: int | None = None) -> MemoryEstimate:
+    """Return the estimate of a fit, with the largest micro-batch that fits into the memory that is available now.
 
-    `available` is the memory of each of `ranks` processes; None: that of this machine or its smallest GPU. Raises
-    SpecError if one conversation in a forward pass does not fit, even without gaps, whose size is not certain. The
-    message has the options that help.
+    `total` is the memory of each of `ranks` processes; None: that of this machine or its smallest GPU. Raises SpecError
+    if one conversation in a forward pass is more than that, even without gaps, whose size is not certain. Memory that
+    other programs use now may be free later. The message has the options that help.
     """
-    available = available_memory(spec.device, ranks) if available is None else available
+    available = available_memory(spec.device, ranks) if total is None else total
+    total = total_memory(spec.device, ranks) if total is None else total
     estimate = smaller = estimate_memory(spec, ranks=ranks)
     while smaller.total > available and smaller.micro_batch > 1:
         smaller = estimate_memory(spec, smaller.micro_batch // 2, ranks)
-    if smaller.total - smaller.gaps > available:
-        raise SpecError(_refusal(spec, ranks, smaller, available))
+    if smaller.total - smaller.gaps > total:
+        raise SpecError(_refusal(spec, ranks, smaller, total))
     return replace(estimate, fits_micro_batch=smaller.micro_batch)
 
 

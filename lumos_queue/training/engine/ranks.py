@@ -44,7 +44,7 @@ def launch_ranks(spec: FitSpec, attempt: Attempt, reporter: Reporter) -> None:
         request, message = Path(directory) / "request.json", Path(directory) / "message"
         channel = str(reporter.folder) if reporter.folder else ""
         values = {"spec": spec.as_json(), "attempt": attempt.as_json(), "channel": channel}
-        values["progress"] = asdict(reporter.progress)
+        values |= {"progress": asdict(reporter.progress), "parent": os.getpid()}
         request.write_text(json.dumps(values))
         config = LaunchConfig(
             min_nodes=1,
@@ -82,9 +82,9 @@ def _restore_signal_handlers() -> Iterator[None]:
 
 def main() -> None:
     """Run one rank. The arguments are the files of the request and of the message."""
-    die_with_parent()
     request, message = map(Path, sys.argv[1:])
     values = json.loads(request.read_text())
+    die_with_parent(values["parent"])
     spec, attempt = FitSpec.from_json(values["spec"]), Attempt.from_json(values["attempt"])
     is_first = os.environ.get("RANK") == "0"  # only the first rank reports
     channel = Path(values["channel"]) if is_first and values["channel"] else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict
@@ -11,6 +12,7 @@ from typing import Any
 import torch
 from transformers import TrainerCallback
 
+from lumos_queue.errors import DivergedFit
 from lumos_queue.records import FitPhase, TrainingStep
 from lumos_queue.training.engine.checkpoint_clock import CheckpointClock
 from lumos_queue.training.engine.checkpoints import checkpoint_of, remove_old, seal_checkpoint
@@ -74,6 +76,8 @@ class StepEnd(TrainerCallback):
         if plan.is_evaluated(step):
             self._reporter.update(FitPhase.EVALUATING)
             loss = self._evaluate()
+            if loss is not None and not math.isfinite(loss):
+                raise DivergedFit(f"step {step}: the development loss is {loss}")
             if loss is not None:
                 self.record = self.record.add(step, loss)
                 is_best = self.record.best == (step, loss)

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from lumos_queue.errors import SpecError
+from lumos_queue.errors import InfrastructureError, SpecError
 from lumos_queue.records import FitPhase, TrainingStep
 from lumos_queue.training.engine.checkpoints import (
     UsableCheckpoint,
@@ -73,8 +73,7 @@ def run_window(spec: FitSpec, folder: Path, plan: WindowPlan, ranks: int = 1, re
     notes: list[str] = []
     if not _is_over(checkpoint.seal, plan):
         notes += checkpoint.notes
-        if checkpoint.problems:
-            remove_later(folder, checkpoint.seal.get("step", 0))
+        remove_later(folder, checkpoint.seal.get("step", 0))  # damaged, or of an earlier job
         if not checkpoint.seal:
             estimate = check_memory(spec, ranks)
             reporter.update(FitPhase.LOADING, memory_estimate=estimate.total)
@@ -83,7 +82,7 @@ def run_window(spec: FitSpec, folder: Path, plan: WindowPlan, ranks: int = 1, re
     seal = checkpoint.seal
     record = DevRecord.from_seal(seal)
     remove_old(folder, keep=record.best_step)
-    is_early = seal["step"] < plan.stop
+    is_early = plan.is_stopped_early(record.stale_windows) and seal["step"] < plan.stop
     steps = tuple(TrainingStep(**step) for step in seal["steps"] if step["step"] > plan.start)
     if is_early and seal["step"] <= plan.start:  # it has ended in an earlier window
         record, steps = record.begin_window(), ()
@@ -110,8 +109,11 @@ def _do_steps(
         attempt = Attempt(folder, partial_folder_of(folder), checkpoint.path, plan, ranks, micro_batch)
         is_done = _try_steps(spec, attempt, reporter)
         checkpoint = newest_usable(folder, spec.digest, plan.stop)
-        if is_done:
+        if is_done and _is_over(checkpoint.seal, plan):
             return checkpoint
+        if is_done:
+            problem = next(iter(checkpoint.problems), "another process has removed it")
+            raise InfrastructureError(f"The checkpoint that was just written cannot be read: {problem}")
         if micro_batch == 1:
             raise SpecError("One conversation is more than the memory holds: lower --max-length, or use --lora.")
         micro_batch //= 2

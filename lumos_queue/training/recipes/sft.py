@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -228,7 +229,9 @@ def content_of_data(weights: str, tokenizer: str, builds: Iterable[Path], formul
 
 
 def _has_conversations(folder: Path, formulation: str, module: str) -> bool:
-    return folder.is_dir() and any(_count_rows(path) for path in files_of(folder, formulation, module))
+    with suppress(SpecError):  # it has no files of the formulation
+        return folder.is_dir() and any(_count_rows(path) for path in files_of(folder, formulation, module))
+    return False
 
 
 def _count_rows(path: Path) -> int:

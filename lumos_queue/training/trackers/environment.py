@@ -38,7 +38,7 @@ _REMOVED = ("MLFLOW_RUN_ID", "MLFLOW_NESTED_RUN", "WANDB_RUN_ID", "WANDB_RESUME"
 _FOLDERS = ("TRACKIO_DIR", "WANDB_DIR")
 
 
-def missing_setting(name: str) -> str:
+def find_missing_setting(name: str) -> str:
     """Return which variable of the environment a tracker lacks, in one line with the remedy, or ''."""
     if name == "mlflow" and not os.environ.get("MLFLOW_TRACKING_URI"):
         return (

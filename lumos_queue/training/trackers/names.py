@@ -6,7 +6,7 @@ import importlib.util
 from collections.abc import Sequence
 
 from lumos_queue.errors import SpecError, unknown
-from lumos_queue.training.trackers.environment import missing_setting
+from lumos_queue.training.trackers.environment import find_missing_setting
 from lumos_queue.util.extras import install_command
 
 TRACKERS = ("tensorboard", "wandb", "mlflow", "trackio")  #: each is also the name of its Python module
@@ -29,4 +29,4 @@ def find_problem(name: str) -> str:
     """Return why a tracker cannot work in this process, in one line with the remedy, or ''."""
     if importlib.util.find_spec(name) is None:
         return f"The tracker '{name}' needs the Python package {name}: {install_command('trackers')}"
-    return missing_setting(name)
+    return find_missing_setting(name)

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from lumos_queue.errors import SpecError
-from lumos_queue.training.trackers.environment import hide_keys, missing_setting, prepare
+from lumos_queue.training.trackers.environment import find_missing_setting, hide_keys, prepare
 from lumos_queue.training.trackers.messages import END, LoggedStep, Reply, RunHeader, Stage
 from lumos_queue.training.trackers.runs.base import Logged, TrackerRun
 from lumos_queue.util.model_loading import import_libraries
@@ -79,7 +79,7 @@ def main() -> int:
     header = RunHeader.from_line(pipes.lines.get())
     prepare(os.environ)
     try:
-        if problem := missing_setting(header.tracker):
+        if problem := find_missing_setting(header.tracker):
             raise SpecError(problem)
         pipes.change_stage(Stage.IMPORTING)
         logger = Logger(pipes, header, import_run(header.tracker)(header))

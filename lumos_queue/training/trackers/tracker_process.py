@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lumos_queue.training.trackers.messages import END, Reply, RunHeader, Stage, TrackedStep
-from lumos_queue.util.launch_folder import child_environment
+from lumos_queue.util.launch_folder import VARIABLE, child_environment
 
 log = logging.getLogger(__name__)
 _WAITING_STEPS = 100_000  #: above which new steps are dropped until the next start
@@ -110,7 +110,7 @@ class TrackerProcess:
             process = self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "lumos_queue.training.trackers.process"],
                 cwd=self._folder,
-                env=child_environment(),
+                env=_environment(),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -222,3 +222,9 @@ def _write(descriptor: int, data: bytes) -> None:
     """Write all bytes to a pipe."""
     while data:
         data = data[os.write(descriptor, data) :]
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of the process: without the settings of this project, which may have passwords."""
+    variables = child_environment()
+    return {name: value for name, value in variables.items() if not name.startswith("LUMOS_") or name == VARIABLE}
