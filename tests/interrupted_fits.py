@@ -90,7 +90,8 @@ class InterruptedFit:
     def read(self) -> Progress | None:
         """Return the stored progress; None before the first report."""
         for row in self.ask(f"{PROGRESS} FROM training_progress WHERE fit = ''"):
-            return Progress(*row[:-1], tuple(json.loads(row[-1])))
+            *figures, restarts = row
+            return Progress(*figures, restarts=tuple(json.loads(restarts)))
         return None
 
     def ask(self, query: str) -> list[tuple[Any, ...]]:
