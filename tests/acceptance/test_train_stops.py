@@ -35,7 +35,7 @@ from tests.tiny_llama import make_tiny_llama
 
 WINDOW, STEPS = 60, 120
 #: The causes of each of the two windows.
-GROUPS = ((TERM, KILL, PAUSE), (CTRL_C, CUT_OFF, LOST_LEASE))
+GROUPS = ((TERM, KILL, PAUSE), (CTRL_C, LOST_LEASE, CUT_OFF))
 #: Steps of a window at which its three causes interrupt it early, in the middle and late.
 POSITIONS = ((4, 9, 14), (24, 29, 34), (42, 47, 52))
 CASES = {

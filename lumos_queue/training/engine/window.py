@@ -64,7 +64,9 @@ def run_window(spec: FitSpec, folder: Path, plan: WindowPlan, ranks: int = 1, re
     folder.mkdir(parents=True, exist_ok=True)
     checkpoint = newest_usable(folder, spec.digest, plan.stop)
     notes: list[str] = []
-    if not _is_over(checkpoint.seal, plan):
+    if _is_over(checkpoint.seal, plan):
+        reporter.update(FitPhase.LOADING, **_describe(checkpoint.seal, plan))
+    else:
         if checkpoint.problems:
             notes += [*checkpoint.problems, f"Its steps are done again from step {checkpoint.seal.get('step', 0)}."]
         checkpoint = _do_steps(spec, folder, plan, ranks, reporter, checkpoint, notes)
