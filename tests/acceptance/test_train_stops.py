@@ -41,7 +41,7 @@ POSITIONS = ((4, 9, 14), (24, 29, 34), (42, 47, 52))
 CASES = {
     "all weights": ("--preset", "paper", "--rate", "0.001", "--batch", "4", "--precision", "fp32"),
     "adapters": ("--preset", "lora", "--rate", "0.01", "--batch", "4", "--precision", "fp32"),  # with dropout
-    "from scratch": ("--batch", "4", "--max-length", "64"),
+    "from scratch": ("--batch", "4", "--max-length", "64", "--precision", "bf16"),
 }
 #: A file to which the tables are appended, with one line for each kind, number of ranks and cause.
 TABLE = os.environ.get("LUMOS_STOPS_TABLE", "")
