@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lumos_queue.cli.doctor_folders import check_folders
+from lumos_queue.cli.doctor_training import check_training
 from lumos_queue.errors import LumosError, SpecError
 from lumos_queue.settings import Settings
 from lumos_queue.util.extras import install_command
@@ -26,7 +27,7 @@ class Finding:
 
 
 def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
-    """Check Python, database, workers, broker, packages, benchmarks, the starter and the given endpoints."""
+    """Check Python, database, workers, broker, packages, benchmarks, the starter, training and the given endpoints."""
     yield Finding("python", sys.version_info >= (3, 11), f"{platform.python_version()}; 3.11 or later is needed")
     for name, fine, text in check_folders(settings):
         yield Finding(name, fine, text)
@@ -39,6 +40,8 @@ def examine(settings: Settings, urls: list[str]) -> Iterator[Finding]:
     from lumos_queue.benchmarks.registry import TESTABLE
 
     yield Finding("benchmarks", True, ", ".join(TESTABLE))
+    for name, fine, text in check_training():  # after the others, because importing torch takes seconds
+        yield Finding(name, fine, text)
     for url in urls:
         finding = _check_endpoint(url, settings)
         yield finding

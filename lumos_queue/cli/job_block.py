@@ -11,6 +11,7 @@ from db.queue.stored_jobs import StoredJob
 from lumos_queue.cli.live_training import describe_training
 from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import JobFigures, measure_score
+from lumos_queue.live.fit_progress import describe_shortly, find_only_fit, select_current
 from lumos_queue.live.pace import Pace
 from lumos_queue.live.waits import describe_awaited
 from lumos_queue.util.wording import (
@@ -29,12 +30,17 @@ MAX_NAME = 40  #: characters shown of a job's name
 def format_line(figures: JobFigures) -> str:
     """Return a line with the job's state and progress, for output that is not a terminal."""
     row = figures.row
-    return f"{row.id}  {row.state}  {figures.done:,}/{row.items:,} items" + describe_awaited(row, figures.awaited)
+    items = f"{row.id}  {row.state}  {figures.done:,}/{row.items:,} items{describe_awaited(row, figures.awaited)}"
+    fits = [] if figures.awaited else select_current(figures.fits)
+    return "  ".join([items, *map(describe_shortly, fits)])
 
 
 def format_remaining(figures: JobFigures, pace: Pace) -> str:
-    """Return the remaining time, as in `3 min left`; '' if the pace is unknown, the job waits, or it has ended."""
-    if figures.holder.waiting and not figures.items.get(ItemState.CLAIMED):
+    """Return the remaining time, as in `3 min left`; '' if the pace is unknown, the job waits, or it has ended.
+
+    It is also '' for a training job whose fits are reported, because their lines have the remaining time.
+    """
+    if figures.fits or (figures.holder.waiting and not figures.items.get(ItemState.CLAIMED)):
         return ""
     seconds = pace.seconds_left(figures.row.items - figures.done)
     return "" if seconds is None else f"{format_rough_seconds(seconds)} left"
@@ -98,12 +104,12 @@ def job_head(figures: JobFigures, pace: Pace) -> list[Any]:
     bar.add_column(max_width=40)
     bar.add_column(no_wrap=True)
     bar.add_column(no_wrap=True)
-    progress = f"{figures.done:,}/{row.items:,}  {format_share(figures.done / max(row.items, 1))}"
-    bar.add_row(
-        ProgressBar(total=max(row.items, 1), completed=min(figures.done, row.items)),
-        progress,
-        format_remaining(figures, pace),
-    )
+    total, completed = max(row.items, 1), min(figures.done, row.items)
+    items = f"{figures.done:,}/{row.items:,}"
+    text = f"{items}  {format_share(figures.done / total)}"
+    if progress := find_only_fit(figures.fits):
+        total, completed, text = progress.steps, progress.step, f"{items} items"
+    bar.add_row(ProgressBar(total=total, completed=completed), text, format_remaining(figures, pace))
     return [title, bar]
 
 

@@ -157,7 +157,7 @@ def _state_column(jobs: Sequence[ListedJob]) -> Column:
 def _describe_state(job: ListedJob) -> tuple[str, str]:
     """Return two texts: the state alone, and the state with the reason why the job waits or stopped."""
     state = str(job.real_state)
-    reason = "" if state == RealState.NOBODY else output.harmless(" ".join(job.reason.split()))
+    reason = "" if state == RealState.NOBODY else output.harmless(" ".join(job.remark.split()))
     return state, f"{state}: {reason}" if reason else state
 
 

@@ -22,6 +22,7 @@ from lumos_queue.cli.job_block import format_line, job_block
 from lumos_queue.cli.outage import Outage, format_silence
 from lumos_queue.errors import DatabaseFailure
 from lumos_queue.live.figures import JobFigures, read_figures
+from lumos_queue.live.fit_progress import describe_phase
 from lumos_queue.live.pace import Pace
 from lumos_queue.live.waits import describe_failures
 from lumos_queue.settings import Settings
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 MAX_POLL_SECONDS = 4.0  #: between two reads of the database, so that an outage is reported within 5 s
 LINE_SECONDS = 5.0  #: between lines if standard error is not a terminal
 STALL_SECONDS = 60.0  #: without progress, after which the likely cause is reported
+FIT_STALL_SECONDS = 600.0  #: the same while a training process works on an item: without a step or a new phase
 
 
 class Progress:
@@ -48,7 +50,7 @@ class Progress:
         self._live: Any = None
         self._last_progress = time.monotonic()
         self._pace = Pace()
-        self._completed: tuple[int, int | None] = (-1, None)  # items of the job, and of the job that it awaits
+        self._completed: tuple[object, ...] = ()  # what shows progress, as of the last read
         self._wait_reason = ""  # what the job waits for
         self._endpoint, self._silence = Outage(self._report), Outage(self._report)
         self._failures = FailureNotice(lambda line: output.say(output.harmless(f"job {job}: {line}")))
@@ -109,11 +111,11 @@ class Progress:
             figures = read_figures(connection, job)
             open_states = {state for state in UNFINISHED if figures.items.get(state)}
             self.awaits = job.state in OPEN and open_states == {ItemState.AWAITING}
-            holder, awaited_figures = figures.holder, figures.awaited
+            holder = figures.holder
             outage = holder.state in OPEN and HOW not in holder.waiting and not awaits_job(holder)
             self._wait_reason = (holder.waiting if outage else "") or self._find_lack(connection, holder)
             self._pace.observe(figures.done, figures.tokens)
-            self._notice_a_stall(connection, figures, (figures.done, awaited_figures.done if awaited_figures else None))
+            self._notice_a_stall(connection, figures)
             failures = describe_failures(figures)
             self._failures.update(figures.failing.reason if figures.failing else "", failures)
             if self._live:
@@ -139,20 +141,31 @@ class Progress:
         traffic = traffic_of(live_sessions(connection, Lease(self.settings.lease_seconds)))
         return [f"{url}: {use.describe()}" for url, use in traffic.items() if use.in_flight]
 
-    def _notice_a_stall(self, connection: Connection, figures: JobFigures, completed: tuple[int, int | None]) -> None:
-        """Print a line if no item has finished for long. `completed`: items of this job, and of the job it awaits."""
-        job = figures.holder
+    def _notice_a_stall(self, connection: Connection, figures: JobFigures) -> None:
+        """Print a line if no item has finished for long and no fit has progressed."""
+        job, completed = figures.holder, _measure_progress(figures)
+        fits = [fit for fit in figures.fits if fit.is_running]
+        limit = FIT_STALL_SECONDS if fits else STALL_SECONDS
         if completed != self._completed:
             self._completed, self._last_progress = completed, time.monotonic()
         elif job.waiting or self._wait_reason:  # reported as an outage instead
             self._last_progress = time.monotonic()
-        elif time.monotonic() - self._last_progress > STALL_SECONDS and job.state in OPEN:
+        elif time.monotonic() - self._last_progress > limit and job.state in OPEN:
             self._last_progress = time.monotonic()
             worker_count = len(live_sessions(connection, Lease(self.settings.lease_seconds)))
             cause = "no worker is alive. Start one with: lumos worker"
+            if worker_count and fits:
+                output.say(f"no step for {format_limit(limit)}: {'; '.join(map(describe_phase, fits))}")
+                return
             if worker_count:
                 causes = [f"{plural(worker_count, 'worker')} alive", *self._describe_traffic(connection)]
                 if len(causes) == 1 and figures.failing:  # the notice of failures has the reason
                     return
                 cause = "; ".join(causes if len(causes) > 1 else [*causes, "items take longer than this"])
             output.say(f"no item has finished for {format_limit(STALL_SECONDS)}: {cause}")
+
+
+def _measure_progress(figures: JobFigures) -> tuple[object, ...]:
+    """Return what changes when the job progresses: items, those of the job that it awaits, and steps and phases."""
+    fits = [(fit.progress.fit, fit.progress.phase, fit.progress.step, len(fit.restarts)) for fit in figures.fits]
+    return figures.done, figures.awaited.done if figures.awaited else None, fits

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from db.kinds.job_kinds import JobKind
 from lumos_queue.cli import output
 from lumos_queue.cli.job_block import format_line, format_remaining, format_score
 from lumos_queue.live.figures import JobFigures, measure_score
+from lumos_queue.live.fit_progress import fit_values
 from lumos_queue.live.watched_jobs import WatchedJob
 from lumos_queue.reports.completeness import Completeness, completeness, remark
 from lumos_queue.reports.json_values import as_json
@@ -28,6 +30,7 @@ def result_of(job: WatchedJob) -> dict[str, Any]:
     if job.removed or job.figures is None:
         return {"job": job.id, "state": job.state}
     figures, row = job.figures, job.figures.row
+    fits = {"fits": [fit_values(fit) for fit in figures.fits]} if row.kind == JobKind.TRAIN else {}
     return {
         "job": row.id,
         "name": row.name,
@@ -43,6 +46,7 @@ def result_of(job: WatchedJob) -> dict[str, Any]:
         "calls": figures.sums.totals.calls,
         "tokens": figures.tokens,
         "errors": [{"kind": error.kind, "text": error.text, "items": error.items} for error in job.errors],
+        **fits,
     } | as_json(_completeness(figures))
 
 

@@ -12,6 +12,7 @@ from db.kinds.states import JobState
 from lumos_queue.cli.job_block import describe, format_remaining, format_score, job_block, job_head
 from lumos_queue.cli.output import harmless
 from lumos_queue.live.figures import measure_score
+from lumos_queue.live.fit_progress import describe_shortly, select_current
 from lumos_queue.live.watched_jobs import WatchedJob, WatchedJobs
 from lumos_queue.util.wording import MISSING, format_mean, format_rough_seconds
 
@@ -132,6 +133,7 @@ def _one_line(job: WatchedJob) -> list[RenderableType]:
     figures = job.figures
     progress = f"{figures.done:,}/{figures.row.items:,}"
     score = format_mean(measurement["value"]) if (measurement := measure_score(figures)) else ""
-    waits = f"  {job.waits[0]}" if job.waits else f"  {describe(figures.row)}"
+    fits = "  ".join(map(describe_shortly, select_current(figures.fits)))
+    waits = f"  {job.waits[0] if job.waits else fits or describe(figures.row)}"
     cells = f"{job.id}  {job.state:<9}  {progress:>13}  {format_remaining(figures, job.pace):>14}  {score:>7}{waits}"
     return [_line(cells, WARN if job.waits else "")]

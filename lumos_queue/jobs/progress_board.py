@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Mapping
@@ -32,11 +33,15 @@ class ProgressBoard:
     def begin(self, item: int) -> None:
         """Note that an item begins. It is the only one that runs."""
         with self._lock:
-            self._item, self._progress, self._starts, self._points, self._stride = item, None, {}, [], 1
+            fit = self._progress and self._progress.fit
+            self._item, self._points, self._stride = item, [], 1
+            # Until its process reports, the item is loading: the former phase has ended.
+            self._progress = None if fit is None else FitProgress(phase=FitPhase.LOADING, fit=fit)
+            self._starts = {FitPhase.LOADING: time.monotonic()}
 
     def note(self, report: Mapping[str, Any]) -> None:
         """Note a report: a line of the training process (engine/progress.py)."""
-        progress = FitProgress(**{**report["progress"], "phase": FitPhase(report["progress"]["phase"])})
+        progress = read_progress(report)
         with self._lock:
             if progress.phase in _SHORT and (self._progress is None or progress.phase != self._progress.phase):
                 self._starts[progress.phase] = time.monotonic()
@@ -62,3 +67,15 @@ class ProgressBoard:
         if len(self._points) > MAX_POINTS:
             self._stride *= 2
             self._points = [point for point in self._points if point[0] % self._stride == 0]
+
+
+def read_progress(report: Mapping[str, Any]) -> FitProgress:
+    """Return the progress of a report. A number that is not finite becomes None: databases refuse it.
+
+    Raises KeyError, TypeError or ValueError for another value than a process of this version writes.
+    """
+    values = {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value
+        for name, value in report["progress"].items()
+    }
+    return FitProgress(**{**values, "phase": FitPhase(values["phase"])})

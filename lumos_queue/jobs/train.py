@@ -27,6 +27,8 @@ from lumos_queue.jobs.fork_server import fork_server
 from lumos_queue.jobs.progress_board import ProgressBoard
 from lumos_queue.jobs.rollouts import Rollouts
 from lumos_queue.jobs.train_channel import TrainChannel
+from lumos_queue.jobs.train_trackers import JobTrackers
+from lumos_queue.training.engine.control import DEFAULTS, FitControl
 from lumos_queue.training.recipes.base import Recipe, Window, WindowResult
 from lumos_queue.training.recipes.former import FormerFit
 from lumos_queue.training.recipes.registry import read_recipe
@@ -55,6 +57,13 @@ class TrainContext:
     traffic: Mapping[str, AdmissionControl] = field(default_factory=dict[str, AdmissionControl])
     board: ProgressBoard = field(default_factory=ProgressBoard)  #: of the training processes
     stop_seconds: float = 0.0  #: that a training process has for its step and a checkpoint when its item is cancelled
+    trackers: JobTrackers | None = None
+
+    def note(self, report: dict[str, Any]) -> None:
+        """Note a report of the training process."""
+        self.board.note(report)
+        if self.trackers:
+            self.trackers.note(report)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +98,16 @@ class Train:
     @asynccontextmanager
     async def open(self, deployment: Deployment) -> AsyncGenerator[TrainContext, None]:
         rollouts = Rollouts(deployment) if isinstance(self.recipe, Rltf) else None
-        settings = deployment.settings
-        yield TrainContext(empty_folder(settings.home), rollouts, stop_seconds=settings.drain_seconds)
+        folder, stop_seconds = empty_folder(deployment.settings.home), deployment.settings.drain_seconds
+        control: FitControl = getattr(self.recipe, "control", DEFAULTS)  # a plug-in's recipe has none
+        trackers = None
+        if control.report_to:
+            trackers = JobTrackers(deployment.database, control.report_to, self.recipe.folder, folder)
+        try:
+            yield TrainContext(folder, rollouts, stop_seconds=stop_seconds, trackers=trackers)
+        finally:
+            if trackers:
+                await trackers.close()
 
     async def run(self, work: Work, journal: Journal, context: TrainContext) -> ItemResult:
         """Run the item in a separate process, whose end releases memory, threads and GPU.
@@ -108,7 +125,9 @@ class Train:
         request = {"train": self.as_json(), "window": window, "plugins": TRUSTED.as_setting()}
         run = fork_server().run if context.rollouts else _run_new
         context.board.begin(work.item)
-        with TrainChannel(context.board.note, context.stop_seconds) as channel:
+        if context.trackers:
+            await context.trackers.begin(work.item)
+        with TrainChannel(context.note, context.stop_seconds) as channel:
             request["channel"] = str(channel.folder)
             code, output, problems = await run(request, context.folder, channel)
         if code:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import os
 import tempfile
 import time
@@ -16,6 +17,7 @@ from lumos_queue.training.engine.progress import PIPE, STOP
 #: Called with each report: a line of JSON.
 Listener = Callable[[dict[str, Any]], None]
 _READ_BYTES = 1 << 16
+log = logging.getLogger(__name__)
 
 
 class TrainChannel:
@@ -62,8 +64,6 @@ class TrainChannel:
 
     def _note(self, line: bytes) -> None:
         try:
-            report = json.loads(line)
-        except ValueError:  # a line without its beginning, after lost ones
-            return
-        if isinstance(report, dict) and "progress" in report:
-            self._listener(report)
+            self._listener(json.loads(line))
+        except (ValueError, TypeError, KeyError, AttributeError):  # a process of a plug-in may write anything
+            log.debug("a report of a training process was not understood: %.200r", line)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from db.engine.connection import Connection
 from db.kinds.job_kinds import JobKind
 from db.kinds.states import OPEN, ItemState
+from db.queries.training_progress import StoredProgress, read_progress
 from db.queue.figures import Totals, count_endings, progress, seconds_by_phase, sum_running_scores, totals
 from db.queue.schedule import find_awaited
 from db.queue.stored_jobs import AwaitedJob, StoredJob
@@ -33,6 +34,7 @@ class JobFigures:
     awaited_endings: Mapping[str, int] | None = None
     feedback: Mapping[str, Any] | None = None  #: the latest optimizer step of a training that learns from rewards
     failing: RetryReason | None = None  #: items of the `holder`, if it is open, that failed and are retried
+    fits: Sequence[StoredProgress] = ()  #: what training processes have reported last, by fit
 
     @property
     def done(self) -> int:
@@ -64,6 +66,7 @@ def read_figures(connection: Connection, row: StoredJob) -> JobFigures:
         count_endings(connection, awaited_job.id) if awaited_job and train else None,
         learnt[-1] if learnt else None,
         read_retry_reason(connection, [holder.id]).get(holder.id) if holder.state in OPEN else None,
+        read_progress(connection, row.id) if train else (),
     )
 
 

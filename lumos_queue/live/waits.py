@@ -46,10 +46,15 @@ def find_waits(
         failures = describe_failures(figures)
         if lack := _find_lack(figures, claimed_items, waits, sessions):
             waits.append(f"nobody works on it: {lack}")
-        elif not waits and not claimed_items and not (failures and sessions):
+        elif not waits and not claimed_items and not (failures and sessions) and not _has_news(figures, settings):
             waits.append(_nobody(row.id, len(sessions), len(held_items)))
         waits += [failures] * bool(failures)
     return waits + _silent_workers(row.id, sessions, held_items, settings)
+
+
+def _has_news(figures: JobFigures, settings: Settings) -> bool:
+    """Whether a training process reported within the latest heartbeats: the next item is about to be claimed."""
+    return any(fit.age_seconds <= LATE_BEATS * settings.heartbeat_seconds for fit in figures.fits)
 
 
 def _find_lack(figures: JobFigures, claimed_items: int, waits: Sequence[str], sessions: Sequence[LiveSession]) -> str:
@@ -86,7 +91,7 @@ def _waits_of_open(figures: JobFigures, clock: float) -> list[str]:
     row, holder = figures.row, figures.holder
     waits = []
     if figures.awaited:
-        waits.append("waits" + describe_awaited(row, figures.awaited).removeprefix(" ·").replace("·", ","))
+        waits.append("waits for " + describe_awaited(row, figures.awaited).removeprefix(" · "))
     if holder.waiting and not (figures.awaited and holder is row):
         again = holder.not_before_at - clock
         waits.append(

@@ -14,9 +14,12 @@ from db.queries.open_jobs import list_open_ids
 from db.queue.sessions import LiveSession, jobs_held, live_sessions
 from lumos_queue.live.errors import ErrorGroup, ErrorReader
 from lumos_queue.live.figures import JobFigures, read_figures
+from lumos_queue.live.fit_curves import CurveReader
+from lumos_queue.live.fit_progress import select_current
 from lumos_queue.live.loads import Load, read_loads
 from lumos_queue.live.pace import Pace
 from lumos_queue.live.waits import find_waits, is_silent
+from lumos_queue.reports.fit_curve import FitCurve
 from lumos_queue.settings import Settings
 from lumos_queue.util.wording import plural
 from workers.describe import roles_of
@@ -36,6 +39,8 @@ class WatchedJob:
     removed: bool = False
     waits: list[str] = field(default_factory=list)
     errors: list[ErrorGroup] = field(default_factory=list)
+    curve_reader: CurveReader = field(default_factory=CurveReader)
+    curves: list[FitCurve] = field(default_factory=list)  #: of the fits at work, if `WatchedJobs` reads them
 
     @property
     def state(self) -> str:
@@ -45,9 +50,12 @@ class WatchedJob:
 class WatchedJobs:
     """All watched jobs with their workers and endpoints. `read` updates them from the database."""
 
-    def __init__(self, settings: Settings, jobs: Sequence[str]):
-        """`jobs` are whole ids of jobs. If it is empty, all open jobs are watched, also those submitted later."""
-        self._settings, self._all = settings, not jobs
+    def __init__(self, settings: Settings, jobs: Sequence[str], with_curves: bool = False):
+        """`jobs` are whole ids of jobs. If it is empty, all open jobs are watched, also those submitted later.
+
+        `with_curves`: also read the curves of fits.
+        """
+        self._settings, self._all, self._with_curves = settings, not jobs, with_curves
         self.jobs = [WatchedJob(job) for job in jobs]
         self.loads: list[Load] = []
         self.workers: list[LiveSession] = []
@@ -97,6 +105,9 @@ class WatchedJobs:
         if watched_job.figures and row.state in ENDED and row.state == watched_job.state:
             return
         watched_job.figures = read_figures(connection, row)
+        if self._with_curves and watched_job.figures.fits:
+            fits = select_current(watched_job.figures.fits)
+            watched_job.curves = watched_job.curve_reader.read(connection, watched_job.id, fits)
         watched_job.pace.observe(watched_job.figures.done, watched_job.figures.tokens)
         watched_job.waits = find_waits(watched_job.figures, self.workers, self.held, moment, self._settings)
         watched_job.errors = watched_job.errors_read.read(connection, watched_job.id, watched_job.figures.endings)

@@ -8,16 +8,19 @@ from collections.abc import Collection, Iterator, Sequence
 
 from db.engine.connection import Connection, clock
 from db.engine.lease import Lease
+from db.kinds.job_kinds import JobKind
+from db.kinds.states import OPEN
 from db.queries.damage import find_damage
 from db.queries.filters import Filter, Term, parse_where
 from db.queries.job_endpoints import load_served_models
 from db.queries.job_filters import is_any_model, jobs_of_model
 from db.queries.job_list import ItemCounts, ScoreSums, count_items, page_of_jobs, sum_scores
+from db.queries.training_progress import StoredProgress, read_running
 from db.queue.stored_jobs import StoredJob
 from db.queue.tags import tags_of
 from lumos_queue.formulations.registry import is_of_episodes
 from lumos_queue.records import Origin
-from lumos_queue.reports.listed_job import ListedJob, ScoreSoFar
+from lumos_queue.reports.listed_job import ListedFit, ListedJob, ScoreSoFar
 from lumos_queue.reports.model_names import models_of, name_models
 from lumos_queue.reports.real_state import RealState, real_states
 from lumos_queue.reports.row_facts import describe_origin
@@ -105,6 +108,7 @@ def _describe_sound(connection: Connection, rows: Sequence[StoredJob], lease: Le
     served_models, origins = load_served_models(connection, jobs), read_row_origins(connection, rows)
     models = {row.id: models_of(row, served_models.get(row.id)) for row in rows}
     names = name_models(model for roles in models.values() for model in roles.values())
+    fits = read_running(connection, [row.id for row in rows if row.kind == JobKind.TRAIN and row.state in OPEN])
     states = real_states(connection, rows, lease, {job: item_counts.lacking for job, item_counts in counts.items()})
     return [
         ListedJob(
@@ -132,9 +136,15 @@ def _describe_sound(connection: Connection, rows: Sequence[StoredJob], lease: Le
             by_outcome=bool(row.chosen) and is_by_outcome(parse_where(row.chosen)),
             score=measure_sums(row, *sums[row.id]) if row.id in sums else None,
             row_origin=describe_origin(origins[row.id]) if row.id in origins else None,
+            fits=list(map(_describe_fit, fits[row.id])) if row.id in fits else None,
         )
         for row in rows
     ]
+
+
+def _describe_fit(fit: StoredProgress) -> ListedFit:
+    progress = fit.progress
+    return ListedFit(progress.fit, progress.phase, progress.step, progress.steps, fit.seconds_left)
 
 
 def _fits(job: ListedJob, term: Term, of_model: Collection[str]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lumos_queue.reports.json_values import OPTIONAL
 from lumos_queue.reports.row_facts import RowFacts
+from lumos_queue.util.wording import format_rough_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,25 @@ class ScoreSoFar:
     ci95: tuple[float, float] | None  #: with all missing items wrong, and right; None if scores are not independent
     #: `value` with all missing items wrong, and right; None without missing items, and if the score is not a share
     bounds: tuple[float, float] | None = field(default=None, metadata=OPTIONAL)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFit:
+    """The latest report of a fit that a worker works on."""
+
+    fit: str  #: its name within the job; '' for the only one
+    phase: str  #: a FitPhase
+    step: int  #: the latest optimizer step; 0: none
+    steps: int  #: of the whole fit; 0: not known
+    seconds_left: float | None  #: to the end of the fit; None: not known
+
+    def describe(self) -> str:
+        """Return the step and the remaining time, as in `step 137 of 1,600, 14 min left`; before it, the phase."""
+        if not self.step:
+            return self.phase
+        steps = f" of {self.steps:,}" if self.steps else ""
+        remaining = "" if self.seconds_left is None else f", {format_rough_seconds(self.seconds_left)} left"
+        return f"step {self.step:,}{steps}{remaining}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,3 +70,10 @@ class ListedJob:
     by_outcome: bool = False  #: whether its tasks were chosen by their outcomes in another job
     score: ScoreSoFar | None = None
     row_origin: RowFacts | None = None  #: None for a job without rows
+    #: The fits of a training job that workers work on now; None without any.
+    fits: Sequence[ListedFit] | None = field(default=None, metadata=OPTIONAL)
+
+    @property
+    def remark(self) -> str:
+        """The reason of the state, or else the progress of the fits; '' without both."""
+        return self.reason or "; ".join(fit.describe() for fit in self.fits or ())

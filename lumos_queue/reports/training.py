@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from db.engine.connection import Connection
 from db.queries.results import outputs
+from db.queries.training_progress import read_progress
 from db.queue.training_steps import list_feedback, list_models, list_steps, summarize_fits
+from lumos_queue.reports.fit_curve import DevLoss, FitCurve, average_steps, find_best, part_size, read_dev_losses
 from lumos_queue.reports.json_values import MERGED, OPTIONAL
 
 
@@ -30,11 +32,31 @@ class TrainingPart:
 
     @property
     def loss(self) -> float | None:
-        return self.output.get("loss")
+        """The mean loss of the part's steps. None: it has no steps, or it is an expert, whose figures are `counts`."""
+        return self.output.get("loss") if "step" in self.output else None
 
     @property
     def dev_loss(self) -> float | None:
         return self.output.get("dev_loss")
+
+    @property
+    def dev_losses(self) -> list[DevLoss]:
+        return read_dev_losses(self.output)
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the part has no steps because the fit has ended early."""
+        return bool(self.output.get("stopped_early"))
+
+    @property
+    def kept(self) -> Mapping[str, Any] | None:
+        """What an export has chosen: `keep` (best or last), `step` and `dev_loss`; None for other parts."""
+        return self.output.get("kept")
+
+    @property
+    def estimate(self) -> Mapping[str, Any] | None:
+        """The estimate of memory before the first step; None without it."""
+        return self.output.get("estimate")
 
     @property
     def reward(self) -> float | None:
@@ -60,7 +82,9 @@ class TrainingPart:
     @property
     def counts(self) -> Mapping[str, Any]:
         """The figures of a part that fits nothing, such as the number of rows that it has read."""
-        return self.output.get("counts") or self.output
+        if counts := self.output.get("counts"):
+            return counts
+        return {} if self.stopped_early else {name: value for name, value in self.output.items() if name != "kept"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +144,16 @@ class WrittenModel:
 
 
 @dataclass(frozen=True, slots=True)
+class Restart:
+    """Another process has continued a fit."""
+
+    fit: str
+    step: int  #: after which it continued
+    lost_steps: int  #: reported steps after it, which were repeated
+    at: float  #: by the database's clock
+
+
+@dataclass(frozen=True, slots=True)
 class TrainingFigures:
     """The part of a training job's report that other jobs do not have. What it has not written yet is None."""
 
@@ -128,6 +162,30 @@ class TrainingFigures:
     training_steps: Sequence[LossStep] | None = field(metadata=OPTIONAL)
     feedback_steps: Sequence[RewardStep] | None = field(metadata=OPTIONAL)
     models: Sequence[WrittenModel] | None = field(metadata=OPTIONAL)
+    restarts: Sequence[Restart] | None = field(default=None, metadata=OPTIONAL)
+
+    def list_curves(self) -> list[FitCurve]:
+        """Return the curves of losses and of rewards, each for all fits in the order of their first steps."""
+        losses = [(step.fit, step.step, step.loss) for step in self.training_steps or ()]
+        rewards = [(step.fit, step.step, step.reward) for step in self.feedback_steps or ()]
+        return [*self._list_curves("loss", losses), *self._list_curves("reward", rewards)]
+
+    def _list_curves(self, quantity: str, steps: Sequence[tuple[str, int, float | None]]) -> Iterator[FitCurve]:
+        """Yield a curve for each fit of `steps`: (fit, step, value)."""
+        for fit in dict.fromkeys(fit for fit, *_ in steps):
+            values = [(step, value) for name, step, value in steps if name == fit]
+            ends = {step.item: step.step for step in self.training_steps or () if step.fit == fit}
+            windows = [window for window in self.windows if window.fit == fit and quantity == "loss"]
+            dev_losses = [evaluation for window in windows for evaluation in window.dev_losses]
+            yield FitCurve(
+                fit,
+                quantity,
+                list(average_steps(values, part_size(len(values)))),
+                dev_losses,
+                find_best(dev_losses),
+                sorted(ends.values()),
+                [restart.step for restart in self.restarts or () if restart.fit == fit],
+            )
 
 
 def collect_training_figures(connection: Connection, job: str) -> TrainingFigures:
@@ -140,10 +198,16 @@ def collect_training_figures(connection: Connection, job: str) -> TrainingFigure
         for row in list_models(connection)
         if row.job == job
     ]
+    restarts = [
+        Restart(fit.progress.fit, restart.step, restart.lost_steps, restart.at)
+        for fit in read_progress(connection, job)
+        for restart in fit.restarts
+    ]
     return TrainingFigures(
         windows,
         fits or None,
         [LossStep(**step) for step in list_steps(connection, job)] if fits else None,
         [RewardStep(**step) for step in list_feedback(connection, job)] or None,
         models or None,
+        restarts or None,
     )

@@ -23,11 +23,11 @@ def choose_cpu_precision(settings: Settings, device: str) -> str:
     Most CPUs have no instructions for bfloat16 and take about thirty times as long with it. With a broker, another
     machine does the work.
     """
-    return BF16 if device == "cpu" and not settings.broker_url and _bf16_is_faster() else FP32
+    return BF16 if device == "cpu" and not settings.broker_url and bf16_is_faster() else FP32
 
 
 @functools.cache
-def _bf16_is_faster() -> bool:
+def bf16_is_faster() -> bool:
     """Return whether a matrix product takes less time in bfloat16; both factors are converted, as in a fit.
 
     With instructions for bfloat16, the product takes a fifth of the time or less; without them, thirty times as long.

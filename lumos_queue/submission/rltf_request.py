@@ -26,6 +26,7 @@ from lumos_queue.training.engine.control import FitControl
 from lumos_queue.training.engine.spec import LoraShape
 from lumos_queue.training.recipes.rltf import RELEASED, RltfSpec, rltf
 from lumos_queue.training.rltf_presets import PRESETS
+from lumos_queue.training.trackers.names import check_trackers
 
 #: Default settings of a formulation whose planner can be searched.
 _SEARCHED = {"decoding": "constrained", "schema": "fine-tuning"}
@@ -128,6 +129,7 @@ def make_rltf_job(request: RltfRequest, deployment: Deployment, remark: Callable
             f"{spec.batch} and {spec.samples}."
         )
     infer = job.infer.as_json() | {"limit": 0}
+    check_trackers(request.report_to, is_local=not deployment.broker)
     control = FitControl(report_to=request.report_to)
     recipe = rltf(request.start, request.folder, infer, (trained_role,), positions, reward, spec, control)
     return Train(recipe), rows

@@ -19,6 +19,7 @@ from lumos_queue.training.engine.spec import ADAMW, BF16, FP32, MUON, FitSpec, L
 from lumos_queue.training.recipes.base import Recipe
 from lumos_queue.training.recipes.sft import find_data, sft
 from lumos_queue.training.recipes.starter import FORMULATIONS, Starter, starter
+from lumos_queue.training.trackers.names import check_trackers
 from lumos_queue.util.model_loading import import_libraries
 
 #: The fields that a request passes on to its fit unchanged. Their defaults mean the values of the preset.
@@ -35,6 +36,7 @@ def make_sft(request: SftRequest, deployment: Deployment) -> Recipe:
     if request.lora:
         values["lora"] = LoraShape(rank=request.lora)
     _check_choice("--keep", request.keep, (BEST, LAST))
+    check_trackers(request.report_to, is_local=not deployment.broker)
     values["device"] = choose_device(deployment, request.device)
     if not request.precision:
         values["cpu_precision"] = choose_cpu_precision(deployment.settings, values["device"])
@@ -62,6 +64,7 @@ def make_sft(request: SftRequest, deployment: Deployment) -> Recipe:
 def make_starter(request: StarterRequest, settings: Settings) -> Recipe:
     """Return the recipe of the models that come with the project. Raises SpecError, also for missing data."""
     check_request(request)
+    check_trackers(request.report_to, is_local=not settings.broker_url)
     for name in request.only:
         _check_choice("--only", name, tuple(FORMULATIONS))
     fits = {"fits": tuple(request.only)} if request.only else {}
@@ -84,6 +87,7 @@ def make_starter(request: StarterRequest, settings: Settings) -> Recipe:
 def make_experts(request: ExpertsRequest, settings: Settings) -> Recipe:
     """Return the recipe of experts. Raises the errors of `experts`."""
     check_request(request)
+    check_trackers(request.report_to, is_local=not settings.broker_url)
     with import_libraries():
         from lumos_queue.training.recipes.experts import experts
 

@@ -16,6 +16,7 @@ from lumos_queue.prompts.conversations import Conversation, read_conversations
 from lumos_queue.prompts.function_list import DESCRIPTIONS, find_form, join_forms
 from lumos_queue.records import FitPhase
 from lumos_queue.training.engine.data import DEV, TRAIN, EncodedConversations
+from lumos_queue.training.engine.estimate import estimate_memory
 from lumos_queue.training.engine.export import export_fit
 from lumos_queue.training.engine.kept import choose_checkpoint
 from lumos_queue.training.engine.plan import WindowPlan
@@ -38,7 +39,7 @@ def run_item(recipe: Sft, window: Window, reporter: Reporter = SILENT) -> Window
     """Carry out one item of the job, and return its result; `recipes/registry.py` calls this."""
     if window["do"] == "prepare":
         reporter.update(FitPhase.PREPARING)
-        return WindowResult({"counts": prepare(recipe)})
+        return WindowResult({"counts": prepare(recipe), "estimate": estimate_memory(spec_of(recipe)).as_json()})
     if window["do"] == "fit":
         return fit(recipe, window["start"], window["stop"], reporter)
     reporter.update(FitPhase.EXPORTING)

@@ -141,6 +141,11 @@ def format_rough_seconds(seconds: float) -> str:
     return f"{days / 365.25:.0f} y" if days < 365_250 else "more than 1,000 y"
 
 
+def format_elapsed(seconds: float) -> str:
+    """Format how long something has lasted until now, in whole seconds: `12 s`, `3 min 12 s`, `2 h 05 min`."""
+    return f"{max(0.0, seconds):.0f} s" if seconds < 119.5 else format_seconds(round(seconds))
+
+
 def format_limit(seconds: float) -> str:
     """Format a limit that a setting or the code states in seconds, exactly: `600 s`, `0.5 s`, `1,234,567 s`."""
     return f"{seconds:,}".removesuffix(".0") + " s"
@@ -157,6 +162,22 @@ def format_bytes(size: int) -> str:
 def format_loss(loss: object) -> str:
     """Format a loss with two digits. A loss that is infinite or not a number is stored without a number."""
     return f"{loss:.2f}" if isinstance(loss, int | float) else "not a number"
+
+
+def format_fit_figure(value: float) -> str:
+    """Format a loss, a learning rate, a gradient norm or a reward: `2.314`, `0.019`, `2e-5`, `1,234`."""
+    size = abs(value)
+    if not math.isfinite(value) or not value:
+        return "0" if not value else str(value)
+    if size >= 0.01:
+        return f"{value:,.3f}" if size < 999.9995 else f"{value:,.0f}"
+    digits, exponent = f"{value:.2e}".split("e")
+    return f"{float(digits):g}e{int(exponent)}"
+
+
+def format_step(step: int, steps: int) -> str:
+    """Format an optimizer step of `steps` as `step 137 of 1,600 (8.6 %)`, or `step 137` if their number is 0."""
+    return f"step {step:,} of {steps:,} ({format_share(step / steps)})" if steps else f"step {step:,}"
 
 
 def format_rate(rate: float) -> str:

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import suppress
 
 from db.engine.connection import Connection, Database
@@ -21,36 +21,38 @@ from lumos_queue.web.errors import Busy
 MIN_PAUSE, MAX_PAUSE = 0.5, 4.0  #: seconds between two readings
 SHARE = 20  #: a pause is this many times as long as the reading before it
 MAX_PAGES = 50  #: that a person has open at once
-UNREADABLE = "<p>This job cannot be shown live: its rows are damaged. See the log of lumos web.</p>"
+Parts = Mapping[str, str]  #: the texts of the live parts of a page, by name
+LIVE = "live"  #: the name of the part that every page has
+UNREADABLE = {LIVE: "<p>This job cannot be shown live: its rows are damaged. See the log of lumos web.</p>"}
 _LOG = logging.getLogger(__name__)
-Show = Callable[[WatchedJob, WatchedJobs], str]
+Show = Callable[[WatchedJob, WatchedJobs], Parts]
 
 
 class _Page:
-    """An open page, with the latest text that waits to be sent to it."""
+    """An open page, with the latest parts that wait to be sent to it."""
 
     def __init__(self, job: str, person: str, show: Show):
         self.job, self.person, self.show = job, person, show
-        self.sent_text = ""
-        self._loop, self._next = asyncio.get_running_loop(), asyncio.Queue[tuple[str, bool]](maxsize=1)
+        self.sent_parts: Parts = {}
+        self._loop, self._next = asyncio.get_running_loop(), asyncio.Queue[tuple[Parts, bool]](maxsize=1)
 
     def show_job(self, job: WatchedJob, watch: WatchedJobs) -> None:
-        """Send what has changed on the page since the last text."""
-        text = self.show(job, watch)
-        if text != self.sent_text:
-            self.sent_text = text
-            self.send(text, job.state in ENDED and not watch.silence)
+        """Send all parts of the page if a part has changed."""
+        parts = self.show(job, watch)
+        if parts != self.sent_parts:
+            self.sent_parts = parts
+            self.send(parts, job.state in ENDED and not watch.silence)
 
-    def send(self, text: str, last: bool) -> None:
+    def send(self, parts: Parts, last: bool) -> None:
         with suppress(RuntimeError):  # its loop has ended
-            self._loop.call_soon_threadsafe(self._replace, (text, last))
+            self._loop.call_soon_threadsafe(self._replace, (parts, last))
 
-    def _replace(self, item: tuple[str, bool]) -> None:
+    def _replace(self, item: tuple[Parts, bool]) -> None:
         if self._next.full():
             self._next.get_nowait()
         self._next.put_nowait(item)
 
-    async def receive(self) -> tuple[str, bool]:
+    async def receive(self) -> tuple[Parts, bool]:
         return await self._next.get()
 
 
@@ -64,11 +66,11 @@ class LiveJobs:
         self._thread: threading.Thread | None = None
         self._is_stopped = False
 
-    async def follow(self, job: str, person: str, show: Show) -> AsyncIterator[tuple[str, bool]]:
-        """Yield the text that `show` makes of the job whenever it changes, and whether it is the last of an ended job.
+    async def follow(self, job: str, person: str, show: Show) -> AsyncIterator[tuple[Parts, bool]]:
+        """Yield the parts that `show` makes of the job whenever one changes, and whether they are the last.
 
-        The last text of a job that cannot be read says so. Nothing follows when the server ends, or if the person has
-        opened MAX_PAGES pages since `require_place`.
+        They are the last of a job that has ended, or that cannot be read, which they report. Nothing follows when the
+        server ends, or if the person has opened MAX_PAGES pages since `require_place`.
         """
         page = _Page(job, person, show)
         with self._condition:
@@ -82,10 +84,10 @@ class LiveJobs:
         try:
             last = False
             while not last:
-                text, last = await page.receive()
+                parts, last = await page.receive()
                 if self._is_stopped:
                     return
-                yield text, last
+                yield parts, last
         finally:
             with self._condition:
                 self._pages.discard(page)
@@ -104,11 +106,11 @@ class LiveJobs:
         with self._condition:
             self._is_stopped = True
             for page in self._pages:
-                page.send("", True)
+                page.send({}, True)
             self._condition.notify()
 
     def _read_on(self) -> None:
-        watch = WatchedJobs(self._settings, ["none"])
+        watch = WatchedJobs(self._settings, ["none"], with_curves=True)
         while True:
             with self._condition:
                 while not self._pages and not self._is_stopped:
@@ -125,7 +127,7 @@ class LiveJobs:
             self._rest(MAX_PAUSE if watch.silence else pause, set(pages))
 
     def _update(self, watch: WatchedJobs, pages: Collection[_Page]) -> None:
-        """Read the jobs of the pages, and send each page its text. A page that fails ends, and no other page does."""
+        """Read the jobs of the pages, and send each page its parts. A page that fails ends, and no other page does."""
         jobs = sorted({page.job for page in pages})
         watch.choose(jobs)
         unreadable_jobs = self._read(watch, jobs)

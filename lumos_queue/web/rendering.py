@@ -16,7 +16,7 @@ from lumos_queue.pages.limits import shorten, truncate
 from lumos_queue.util import wording
 from lumos_queue.web.request_context import RequestContext
 
-SCRIPTS = ("htmx.min.js", "sse.min.js", "keys.js", "problems.js")
+SCRIPTS = ("htmx.min.js", "sse.min.js", "keys.js", "problems.js", "unfolded.js")
 TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",

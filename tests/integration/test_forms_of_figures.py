@@ -28,7 +28,8 @@ from lumos_queue.live.watched_jobs import WatchedJobs
 from lumos_queue.records import Outcome, Score, Task, TrainedModel
 from lumos_queue.settings import Settings
 from lumos_queue.submission.build_request import make_build
-from lumos_queue.web.routes.jobs import _live_part
+from lumos_queue.web.live import LIVE
+from lumos_queue.web.views.live_job import show_live_job
 from tests.claims import claim, holder, new_job
 from tests.explorers import call_explorer
 from tests.other_forms import find_other_forms, read_texts
@@ -212,7 +213,7 @@ def test_the_progress_of_jobs_has_figures_in_the_forms_of_all(stored, capsys):
         console = Console(file=io.StringIO(), width=160, height=height, legacy_windows=False)
         console.print(Screen(watched), height=height)
         texts.append(console.file.getvalue())  # type: ignore[attr-defined]
-    texts.append(read_texts(_live_part(watched.jobs[0], watched)))
+    texts.append(read_texts(show_live_job(watched.jobs[0], watched)[LIVE]))
     print_results(watched.jobs)
     texts.append(capsys.readouterr().out)
     assert (

@@ -27,7 +27,8 @@ from lumos_queue.reports.job_list import list_jobs
 from lumos_queue.reports.listed_job import ListedJob
 from lumos_queue.reports.scores import job_scores
 from lumos_queue.settings import Settings
-from lumos_queue.web.routes.jobs import _live_part
+from lumos_queue.web.live import LIVE
+from lumos_queue.web.views.live_job import show_live_job
 from tests.claims import claim, finish, holder, new_job
 from tests.explorers import call_explorer
 from tests.other_forms import find_other_forms, read_texts
@@ -124,7 +125,7 @@ def test_a_mean_that_is_no_share_is_not_in_per_cent_anywhere(database, tmp_path,
         printed[-1],
         console.file.getvalue(),  # type: ignore[attr-defined]
         format_watched(watched.jobs[0]),
-        *map(read_texts, [*pages, _live_part(watched.jobs[0], watched)]),
+        *map(read_texts, [*pages, show_live_job(watched.jobs[0], watched)[LIVE]]),
         _line(listed(database)[0][0]),
     ]
     assert [text for text in texts if "mean 520" not in text or find_other_forms(text, [job])] == []

@@ -9,7 +9,7 @@ from lxml import etree
 
 from lumos_queue.pages.charts.bars import Bar, BarPart, draw_bars
 from lumos_queue.pages.charts.forest import Estimate, draw_forest
-from lumos_queue.pages.charts.lines import Point, draw_curve
+from lumos_queue.pages.charts.lines import Mark, Point, draw_curve
 from lumos_queue.pages.charts.scale import round_up
 from lumos_queue.pages.charts.svg import MAX_LABEL, MAX_LINE
 from tests.page_parts import HOSTILE, read_numbers
@@ -75,6 +75,30 @@ def test_a_curve_goes_from_left_to_right_and_from_nothing_up():
     assert read_numbers(svg, ".//circle", "cx") == [0.0, 25.0, 100.0]
     assert read_numbers(svg, ".//circle", "cy") == [100.0, 0.0, 50.0]
     assert svg.find(".//polyline").get("points") == "0.00,100.00 25.00,0.00 100.00,50.00"
+
+
+def test_a_second_curve_and_marks_have_the_scale_of_the_first():
+    points = [Point(1, 4.0, "step 1", "4"), Point(5, 2.0, "step 5", "2")]
+    second = [Point(3, 8.0, "after step 3", "8"), Point(5, 6.0, "after step 5", "6")]
+    marks = [Mark(2, "window-end", "end of a window"), Mark(9, "restart", "continued")]
+    best = Point(5, 6.0, "lowest", "6")
+    svg = parse(draw_curve("k", "Loss", points, "nats", second=second, marks=marks, best=best))
+    assert svg.xpath("string(./text[@class='axis'][1])") == "8 nats"
+    assert read_numbers(svg, ".//circle[@class='c1']", "cx") == [50.0, 100.0]
+    assert read_numbers(svg, ".//circle[@class='c1']", "cy") == [0.0, 25.0]
+    (mark,) = svg.iterfind(".//svg[@class='marks']/line")
+    assert (mark.get("class"), mark.get("x1"), mark.findtext("title")) == ("window-end", "25%", "end of a window")
+    assert svg.find(".//circle[@class='best']").get("cy") == "25%"
+    assert [text.text for text in svg.iterfind("./text")] == ["8 nats", "step 1", "step 5"], "of the first curve"
+    assert svg.findtext("desc") == "nats; step 1: 4; step 5: 2; end of a window; lowest: 6"
+
+
+@pytest.mark.parametrize(
+    "best", [Point(2, 9.0, "too high", "9"), Point(3, 1.0, "too far", "1"), Point(2, NAN, "n", "n")]
+)
+def test_a_best_point_that_is_outside_the_chart_is_not_drawn(best):
+    points = [Point(1, 4.0, "step 1", "4"), Point(2, 2.0, "step 2", "2")]
+    assert parse(draw_curve("k", "Loss", points, "nats", best=best)).find(".//circle[@class='best']") is None
 
 
 @pytest.mark.parametrize("value", [NAN, math.inf, -math.inf, None])

@@ -73,6 +73,20 @@ def test_the_command_trains_what_it_is_asked_for_and_says_how(tmp_path, monkeypa
     assert all(one["expert"] > 10 for one in training["dev"])
 
 
+def test_the_job_has_each_optimizer_step_of_its_experts(trained, monkeypatch, capsys):
+    monkeypatch.setenv("LUMOS_HOME", str(trained.parent / "home"))
+    assert main(("jobs", "--json")) == 0
+    job = json.loads(capsys.readouterr()[0])["jobs"][0]["job"]
+    assert main(("report", job, "--json")) == 0
+    report = json.loads(capsys.readouterr()[0])
+    steps = [(step["item"], step["fit"], step["step"]) for step in report["training_steps"]]
+    assert steps == [(0, "Sentiment Analysis", 1), (0, "Sentiment Analysis", 2)]
+    assert [fit["last_loss"] for fit in report["fits"]] == [report["training_steps"][-1]["loss"]]
+    assert main(("report", job, "--all")) == 0
+    text = capsys.readouterr()[0]
+    assert "Sentiment Analysis: dev " in text and "Loss over optimizer steps" in text
+
+
 def test_the_folder_s_networks_run_and_rules_do_the_rest(trained):
     said = {name: resolve(name, f"own:{trained}").note.partition(":")[0] for name in MODELS}
     assert said == {name: "trained" if name in TRAINED else "by rule" for name in MODELS}

@@ -24,12 +24,12 @@ def measured(monkeypatch):
             seen.append(dtype)
             return 1.0 if dtype == getattr(torch, faster) else 2.0
 
-        fit_precision._bf16_is_faster.cache_clear()
+        fit_precision.bf16_is_faster.cache_clear()
         monkeypatch.setattr(fit_precision, "_seconds", seconds)
         return seen
 
     yield measure
-    fit_precision._bf16_is_faster.cache_clear()
+    fit_precision.bf16_is_faster.cache_clear()
 
 
 def test_the_faster_type_is_chosen(measured):
@@ -47,6 +47,6 @@ def test_nothing_is_measured_for_a_gpu_or_where_another_machine_does_the_work(me
 
 
 def test_real_products_are_measured_once():
-    fit_precision._bf16_is_faster.cache_clear()
+    fit_precision.bf16_is_faster.cache_clear()
     assert choose_cpu_precision(HERE, "cpu") == choose_cpu_precision(HERE, "cpu")
-    assert fit_precision._bf16_is_faster.cache_info().misses == 1
+    assert fit_precision.bf16_is_faster.cache_info().misses == 1

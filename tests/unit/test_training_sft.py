@@ -205,7 +205,7 @@ def test_the_fit_goes_on_from_the_model_it_was_given_and_learns(build, model, tm
 
     made = recipe(build, model, tmp_path / "fit", steps=40, window=20, rate=0.02)
     first, second, third, last = [run_item(made, window) for window in made.windows()]
-    assert set(first.output) == {"counts"}
+    assert set(first.output) == {"counts", "estimate"}
     assert third.output["dev_loss"] < second.output["dev_loss"]
     assert [step.step for step in (*second.steps, *third.steps)] == list(range(1, 41))
     exported = Path(last.output["model"].removeprefix("local:"))

@@ -109,3 +109,33 @@ def test_a_threshold_is_written_exactly(share, text):
 )
 def test_a_time_of_a_manifest_has_the_form_of_all_times(stored, text):
     assert wording.format_stored_time(stored) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(-1, "0 s"), (12.4, "12 s"), (119.4, "119 s"), (119.6, "2 min 00 s"), (192, "3 min 12 s"), (7500, "2 h 05 min")],
+)
+def test_the_time_that_something_has_lasted_has_whole_seconds(seconds, text):
+    assert wording.format_elapsed(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (2.3141, "2.314"),
+        (0.019, "0.019"),
+        (0.00995, "9.95e-3"),
+        (2e-5, "2e-5"),
+        (-0.25, "-0.250"),
+        (999.9996, "1,000"),
+        (12345.6, "12,346"),
+        (0.0, "0"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_a_figure_of_a_step_has_three_decimals_or_three_digits(value, text):
+    assert wording.format_fit_figure(value) == text
+
+
+def test_a_step_has_the_number_of_steps_and_its_share_if_the_number_is_known():
+    assert (wording.format_step(137, 1600), wording.format_step(1370, 0)) == ("step 137 of 1,600 (8.6 %)", "step 1,370")

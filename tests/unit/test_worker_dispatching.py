@@ -25,7 +25,7 @@ from tests.stored_rows import make_tables
 from workers.context import WorkerContext
 from workers.dispatcher import NOTIFY_SECONDS, Dispatcher, serve
 from workers.slice_result import SliceResult
-from workers.stop_signal import StopPolicy
+from workers.stop_signal import StopPolicy, StopSignal
 from workers.watchdog import Watchdog
 
 
@@ -206,7 +206,7 @@ def test_jobs_have_their_turns_and_each_slice_ends_when_the_dispatcher_ends(work
     )
     assert policy() == 0
     stopping.set()
-    assert policy() == 1
+    assert policy() == StopSignal.LEAVE
 
 
 def test_an_internal_error_is_no_work_so_that_the_dispatcher_waits_before_it_looks_again(worker, monkeypatch):
@@ -251,7 +251,7 @@ def test_who_waits_for_a_job_runs_it_alone_and_stops_when_it_is_stopped(worker, 
     monkeypatch.setattr(workers.dispatcher, "run_slice", run)
     dispatcher = Dispatcher(worker, ["llm"], only=job)
     assert dispatcher._look_and_work(lambda: False) is True
-    assert states == [(job, True, True, 0), 1]
+    assert states == [(job, True, True, 0), StopSignal.LEAVE]
     assert worker.session.working is False, "the session has left the job"
     assert dispatcher._is_over() is False
     pause(worker.database, job)

@@ -56,9 +56,9 @@ def waits(monkeypatch, *answers):
 def test_who_is_told_to_stop_claims_no_more_and_gives_back_after_the_grace(clock):
     ends = ender(stop=lambda: True)
     assert ends.reason == ""
-    assert ends() == StopSignal.DRAIN and ends.reason == "the worker is stopping"
+    assert ends() == StopSignal.LEAVE and ends.reason == "the worker is stopping"
     clock.now += SETTINGS.drain_seconds
-    assert ends() == StopSignal.DRAIN
+    assert ends() == StopSignal.LEAVE
     clock.now += 0.1
     assert ends() == StopSignal.ABORT and ends.reason == "the worker is stopping"
 

@@ -159,7 +159,7 @@ def test_a_slice_of_a_message_is_bounded_and_looks_for_other_jobs_of_its_pool(wo
     assert policy._is_bounded and not policy._alone and policy._pools == ["llm"] and policy._job == job
     assert policy() == StopSignal.CONTINUE
     monkeypatch.setattr(workers.tasks, "draining", lambda: True)
-    assert policy() == StopSignal.DRAIN
+    assert policy() == StopSignal.LEAVE
 
 
 def idle_result(worker, job: str) -> str:

@@ -15,7 +15,7 @@ from lumos_queue.live.watched_jobs import WatchedJob, WatchedJobs
 from lumos_queue.settings import Settings
 from lumos_queue.web.access.users import Role
 from lumos_queue.web.errors import Busy
-from lumos_queue.web.live import MAX_PAGES, UNREADABLE, LiveJobs
+from lumos_queue.web.live import LIVE, MAX_PAGES, UNREADABLE, LiveJobs, Parts
 from tests.explorers import RoleLogin, serve_explorer
 from tests.scored_jobs import create_scored_job
 
@@ -34,14 +34,14 @@ def live(database, tmp_path) -> Iterator[LiveJobs]:
     jobs.stop()
 
 
-def show_state(job: WatchedJob, watch: WatchedJobs) -> str:
-    return f"{job.id} {job.state} {watch.silence}"
+def show_state(job: WatchedJob, watch: WatchedJobs) -> Parts:
+    return {LIVE: f"{job.id} {job.state} {watch.silence}"}
 
 
-async def receive(live: LiveJobs, job: str, show: Callable[..., str] = show_state, person: str = "rita") -> Any:
-    """Return the first text of a live page, and whether it is the last text."""
-    async for text in live.follow(job, person, show):
-        return text
+async def receive(live: LiveJobs, job: str, show: Callable[..., Parts] = show_state, person: str = "rita") -> Any:
+    """Return the first parts of a live page, and whether they are the last."""
+    async for parts in live.follow(job, person, show):
+        return parts
     return None
 
 
@@ -68,7 +68,7 @@ def test_a_person_with_all_places_takes_none_of_another_person(live, job):
         live.require_place("rita")
         return texts
 
-    assert run(open_all())[0].startswith(job)
+    assert run(open_all())[0][LIVE].startswith(job)
 
 
 @pytest.mark.parametrize("error", [ValueError("damaged"), KeyError("spec"), RecursionError()])
@@ -87,18 +87,18 @@ def test_a_job_that_cannot_be_read_ends_its_page_and_no_other_page(live, job, da
         return await asyncio.gather(receive(live, damaged_job), receive(live, job))
 
     damaged, good = run(open_both())
-    assert damaged == (UNREADABLE, True) and good[0].startswith(job) and not good[1]
+    assert damaged == (UNREADABLE, True) and good[0][LIVE].startswith(job) and not good[1]
 
 
 def test_a_page_that_cannot_be_shown_ends_alone(live, job):
-    def fail(*_: Any) -> str:
+    def fail(*_: Any) -> Parts:
         raise TypeError("cannot be shown")
 
     async def open_both() -> tuple[Any, Any]:
         return await asyncio.gather(receive(live, job, fail), receive(live, job))
 
     assert run(open_both())[0] == (UNREADABLE, True)
-    assert run(receive(live, job))[0].startswith(job)
+    assert run(receive(live, job))[0][LIVE].startswith(job)
 
 
 def test_a_busy_pool_is_shown_and_the_pages_continue(live, job, monkeypatch):
@@ -120,7 +120,8 @@ def test_a_busy_pool_is_shown_and_the_pages_continue(live, job, monkeypatch):
 
     async def texts() -> list[str]:
         shown = []
-        async for text, _ in live.follow(job, "rita", show_state):
+        async for parts, _ in live.follow(job, "rita", show_state):
+            text = parts[LIVE]
             shown.append(text)
             if text.endswith("queued ") or text.endswith("running "):
                 return shown

@@ -19,6 +19,7 @@ from lumos_queue.pages.sections.details import tabulate_samples
 from lumos_queue.pages.sections.ending_table import describe_reply_endings, tabulate_endings
 from lumos_queue.pages.sections.feedback import feedback
 from lumos_queue.pages.sections.fields import scores_by_field
+from lumos_queue.pages.sections.fit_course import describe_course
 from lumos_queue.pages.sections.job_rows import COST_ROWS, PROVENANCE_ROWS, Row, list_score_rows
 from lumos_queue.pages.sections.remarks import remarks_on
 from lumos_queue.pages.sections.scores import tabulate_overalls
@@ -127,8 +128,14 @@ def _training(job: JobMaterial) -> Iterator[Block]:
         yield tabulate_fits(job, training.fits)
     else:
         yield from tabulate_windows(job, training.windows)
+    yield from describe_course(training)
     for window in training.windows:
         if window.reward is None and window.loss is None:
-            yield from (Text(f"{plain(name)}: {value}") for name, value in window.counts.items())
+            yield from (Text(f"{plain(name)}: {_format(value)}") for name, value in window.counts.items())
     for model in training.models or ():
         yield Text(f"model {model.name}: {model.path}")
+
+
+def _format(value: object) -> str:
+    """Format a stored count or text."""
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from db.kinds.job_kinds import JobKind
-from lumos_queue.pages.blocks import Block, Figure, Table, Text
-from lumos_queue.pages.charts.lines import Point, draw_curve
+from lumos_queue.pages.blocks import Block, Table, Text
 from lumos_queue.pages.limits import PageLimits
 from lumos_queue.pages.material import JobMaterial, Material
+from lumos_queue.pages.sections.fit_curve import draw_fit_curve, title_curve
 from lumos_queue.reports.training import FitFigures, TrainingPart
-from lumos_queue.util.wording import format_bytes, format_rate, format_seconds, plain
-
-MAX_POINTS = 60  #: points of a curve; each is the mean of the same number of steps
-
-
-@dataclass(frozen=True, slots=True)
-class _StepValue:
-    """The loss or the reward of an optimizer step."""
-
-    fit: str
-    step: int
-    value: float | None
+from lumos_queue.util.wording import format_bytes, format_rate, format_seconds
 
 
 def fits_and_models(material: Material, limits: PageLimits) -> Iterator[Block]:
@@ -32,9 +20,10 @@ def fits_and_models(material: Material, limits: PageLimits) -> Iterator[Block]:
             continue
         if training.fits or training.feedback_steps:  # without these, the overview has the parts
             yield from tabulate_windows(job, training.windows)
-        losses = [_StepValue(step.fit, step.step, step.loss) for step in training.training_steps or ()]
-        rewards = [_StepValue(step.fit, step.step, step.reward) for step in training.feedback_steps or ()]
-        curves = [*_curves(job, losses, "loss", number), *_curves(job, rewards, "reward", number)]
+        curves = [
+            draw_fit_curve(f"{curve.quantity}-{number}-{index}", title_curve(curve, job.label), curve)
+            for index, curve in enumerate(training.list_curves())
+        ]
         for index, curve in enumerate(curves):
             room -= len(curve.table.rows)
             if room < 0:
@@ -76,34 +65,3 @@ def _fit(fit: FitFigures) -> list[str]:
     cells = ["" if loss is None else f"{loss:.4f}" for loss in (fit.first_loss, fit.last_loss, fit.dev_loss)]
     memory = format_bytes(fit.memory) if fit.memory else ""
     return [fit.fit or "the only one", f"{fit.steps:,}", f"{fit.tokens:,}", *cells, memory]
-
-
-def _curves(job: JobMaterial, steps: Sequence[_StepValue], name: str, number: int) -> Iterator[Figure]:
-    """Yield a figure with the curve of the quantity `name` for each fit of a job."""
-    by_fit: dict[str, list[_StepValue]] = {}
-    for step in steps:
-        by_fit.setdefault(step.fit, []).append(step)
-    for index, (fit, fit_steps) in enumerate(by_fit.items()):
-        title = f"{plain(name).capitalize()} over optimizer steps: {job.label}{f', {fit}' if fit else ''}"
-        points = [_mean(part) for part in _parts(fit_steps)]
-        rows = [[point.told_x, point.told_y] for point in points]
-        note = (
-            "" if len(fit_steps) <= MAX_POINTS else f"Each is the mean of some {len(fit_steps) // len(points)} steps."
-        )
-        unit = "nats per token" if name == "loss" else name
-        svg = draw_curve(f"{name}-{number}-{index}", title, points, unit)
-        yield Figure(svg, Table(title, ["steps", name], rows, note, folded=True))
-
-
-def _parts(steps: Sequence[_StepValue]) -> Iterator[Sequence[_StepValue]]:
-    size = -(-len(steps) // MAX_POINTS)
-    for start in range(0, len(steps), size):
-        yield steps[start : start + size]
-
-
-def _mean(part: Sequence[_StepValue]) -> Point:
-    """Return the mean over steps as a point. A None means an infinite loss, whose point is not drawn."""
-    values = [float("inf") if step.value is None else float(step.value) for step in part]
-    first, last = part[0].step, part[-1].step
-    mean = sum(values) / len(values)
-    return Point(last, mean, f"step {first}" if first == last else f"steps {first} to {last}", f"{mean:.4f}")

@@ -79,6 +79,12 @@ class UsableCheckpoint:
     seal: dict[str, Any]  #: {} without a checkpoint
     problems: list[str]  #: of newer ones
 
+    @property
+    def notes(self) -> list[str]:
+        """The problems, and the step after which the fit continues; [] without problems."""
+        step = self.seal.get("step", 0)
+        return [*self.problems, f"Its steps are done again from step {step}."] if self.problems else []
+
 
 def newest_usable(folder: Path, spec: str, at_most: int) -> UsableCheckpoint:
     """Return the newest undamaged checkpoint of a fit up to the step `at_most`. `spec` is the digest of the fit."""
@@ -117,6 +123,13 @@ def remove_old(folder: Path, keep: int | None = None) -> None:
     for partial in [*folder.glob("checkpoint-*"), *folder.glob(f"{PARTIAL}*")]:
         if partial != partial_folder_of(folder) and not _is_written(partial):
             shutil.rmtree(partial, ignore_errors=True)
+
+
+def remove_later(folder: Path, step: int) -> None:
+    """Remove the checkpoints of later steps. `remove_old` would take damaged ones for the newest."""
+    for later in folder.glob("step-*"):
+        if later.name > checkpoint_of(folder, step).name:
+            shutil.rmtree(later, ignore_errors=True)
 
 
 def _find_best_step(checkpoint: Path) -> int | None:

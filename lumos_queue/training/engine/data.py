@@ -46,6 +46,11 @@ class EncodedConversations(torch.utils.data.Dataset[dict[str, torch.Tensor]]):
             raise SpecError(f"No encoded conversations could be read from '{path}': {error}") from None
         self._ends = np.cumsum(self.lengths)
 
+    def count_learnt(self) -> list[int]:
+        """Return the number of learnt tokens of each example."""
+        sums = np.concatenate(([0], np.cumsum(self._learnt)))
+        return (sums[self._ends] - sums[self._ends - self.lengths]).tolist()
+
     def __len__(self) -> int:
         return len(self.lengths)
 

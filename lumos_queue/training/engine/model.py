@@ -61,11 +61,11 @@ def load_model(spec: FitSpec) -> PreTrainedModel | PeftModel:
     tokenizer = load_tokenizer(spec.tokenizer)
     torch.manual_seed(spec.seed)
     if not spec.base:
-        model: PreTrainedModel = make_model(spec.shape, tokenizer, spec.seed, _attention(spec))
+        model: PreTrainedModel = make_model(spec.shape, tokenizer, spec.seed, choose_attention(spec))
         new_rows: list[int] = []
     else:
         model, new_rows = load_base(Path(spec.base), tokenizer, spec)
-    _add_dropout(model, spec.dropout)
+    add_dropout(model, spec.dropout)
     return add_adapters(model, spec.lora, new_rows) if spec.lora else model
 
 
@@ -97,13 +97,12 @@ def make_model(
 def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -> tuple[PreTrainedModel, list[int]]:
     """Load the model in a folder; return it and the ids of tokens of `tokenizer` that the folder's tokenizer lacks.
 
-    Weights are float32; frozen weights are bfloat16 if the fit multiplies in bfloat16. The row of a new token starts as
-    the mean of the rows of the tokens into which the folder's tokenizer splits its text.
+    The row of a new token starts as the mean of the rows of the tokens into which the folder's tokenizer splits its
+    text.
 
     Raises SpecError for a folder that holds no language model in safetensors.
     """
     check_entries(folder)
-    is_frozen = spec.lora is not None and spec.precision == BF16
     try:
         with MODEL_LOADING:
             load = auto_class(folder).from_pretrained
@@ -112,8 +111,8 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
                 local_files_only=True,
                 use_safetensors=True,
                 output_loading_info=True,
-                dtype=torch.bfloat16 if is_frozen else torch.float32,
-                attn_implementation=_attention(spec),
+                dtype=weights_type(spec),
+                attn_implementation=choose_attention(spec),
             )
     except (OSError, ValueError, KeyError, RuntimeError) as error:
         raise SpecError(f"No language model in '{folder}': {str(error).partition(chr(10))[0]}") from None
@@ -134,6 +133,11 @@ def load_base(folder: Path, tokenizer: PreTrainedTokenizerBase, spec: FitSpec) -
     for name in ("bos", "eos", "pad"):
         setattr(model.config, f"{name}_token_id", getattr(tokenizer, f"{name}_token_id"))
     return model, new
+
+
+def weights_type(spec: FitSpec) -> torch.dtype:
+    """Return the type of a base's weights: float32, or bfloat16 if they are frozen and the fit multiplies in it."""
+    return torch.bfloat16 if spec.lora is not None and spec.precision == BF16 else torch.float32
 
 
 def add_adapters(model: PreTrainedModel, lora: LoraShape, new_rows: list[int]) -> PeftModel:
@@ -174,7 +178,7 @@ def _rows_by_table(model: PreTrainedModel, rows: list[int]) -> dict[str, list[in
     return {names[id(table)]: rows for table in tables}
 
 
-def _attention(spec: FitSpec) -> str:
+def choose_attention(spec: FitSpec) -> str:
     """Return the attention implementation, `eager` or `sdpa`.
 
     On a CPU, the backward pass of `sdpa` is slower than that of `eager` in bfloat16, but twice as fast in float32 for
@@ -183,7 +187,7 @@ def _attention(spec: FitSpec) -> str:
     return "eager" if spec.device == "cpu" and spec.precision == BF16 else "sdpa"
 
 
-def _add_dropout(model: PreTrainedModel, rate: float) -> None:
+def add_dropout(model: PreTrainedModel, rate: float) -> None:
     """Drop `rate` of the output of each attention and feed-forward block, in training mode only.
 
     Llama itself has no residual dropout. An encoder-decoder model has its own dropout; `rate` replaces the rate of its

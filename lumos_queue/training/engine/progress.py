@@ -12,15 +12,17 @@ import os
 import signal
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import asdict, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from lumos_queue.records import FitPhase, FitProgress, TrainingStep
+from lumos_queue.training.engine.duration import estimate_seconds
 
 PIPE, STOP = "progress", "stop"  #: names in the shared folder
 RECENT_STEPS = 20  #: optimizer steps whose duration gives the rate and the remaining time
-MIN_STEPS = 3  #: before the remaining time is estimated
 
 
 class Reporter:
@@ -57,19 +59,23 @@ class Reporter:
         self._recent.append((time.monotonic(), step.tokens))
         seconds = self._recent[-1][0] - self._recent[0][0]
         tokens = sum(count for _, count in list(self._recent)[1:])
-        steps_left = max(0, self.progress.steps - step.step)
-        is_known = len(self._recent) > MIN_STEPS
-        self.progress = replace(
-            self.progress,
-            step=step.step,
-            loss=step.loss,
-            rate=step.rate,
-            grad_norm=step.grad_norm,
-            memory=step.memory,
-            tokens_per_second=tokens / seconds if seconds else None,
-            seconds_left=steps_left * seconds / (len(self._recent) - 1) if is_known else None,
+        times = [at for at, _ in self._recent]
+        step_seconds = [end - begin for begin, end in pairwise(times)]
+        self._note_step(
+            step,
+            tokens_per_second=tokens / seconds if tokens and seconds else None,  # pictures have no tokens
+            seconds_left=estimate_seconds(step_seconds, max(0, self.progress.steps - step.step)),
             **changes,
         )
+
+    def repeat_steps(self, steps: Sequence[TrainingStep]) -> None:
+        """Report the steps of an earlier process that are in the checkpoint, in case that its reports were lost."""
+        for step in steps:
+            self._note_step(step)
+
+    def _note_step(self, step: TrainingStep, **changes: Any) -> None:
+        figures = {"loss": step.loss, "rate": step.rate, "grad_norm": step.grad_norm, "memory": step.memory}
+        self.progress = replace(self.progress, step=step.step, **figures, **changes)
         self._send({"tokens": step.tokens})
 
     def _send(self, values: dict[str, Any]) -> None:

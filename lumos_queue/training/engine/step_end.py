@@ -12,13 +12,12 @@ import torch
 from transformers import TrainerCallback
 
 from lumos_queue.records import FitPhase, TrainingStep
+from lumos_queue.training.engine.checkpoint_clock import CheckpointClock
 from lumos_queue.training.engine.checkpoints import checkpoint_of, remove_old, seal_checkpoint
 from lumos_queue.training.engine.dev_record import DevRecord
 from lumos_queue.training.engine.plan import WindowPlan
 from lumos_queue.training.engine.progress import Reporter
 
-#: Part of the time that checkpoints within a window may take.
-MAX_SHARE = 0.05
 _SAVE, _STOP, _EARLY = 1, 2, 4  # bits of the decision of the first rank
 
 
@@ -40,19 +39,19 @@ class StepEnd(TrainerCallback):
         window before this process. `evaluate` returns the development loss. `steps_done`: the steps of this process.
         """
         self.record = record
-        self.interval = plan.checkpoint_seconds  #: seconds between two checkpoints
         self.has_stopped_early = False  #: whether the fit has ended because no lower development loss came
         self._plan, self._folder, self._facts, self._evaluate = plan, folder, facts, evaluate
         self._steps_done, self._reporter, self._ranks = steps_done, reporter, ranks
-        self._start_time = self._saved_time = self._decision_time = time.monotonic()
+        self._clock = CheckpointClock(plan.checkpoint_seconds)
+        self._start_time = time.monotonic()
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        self._start_time = self._saved_time = time.monotonic()
-        self._reporter.update(FitPhase.TRAINING, checkpoint_seconds=self.interval)
+        self._start_time = time.monotonic()
+        self._clock.start()
+        self._reporter.update(FitPhase.TRAINING, checkpoint_seconds=self._clock.interval)
         return control
 
     def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> Any:
-        self._decision_time = time.monotonic()
         decision = self._decide(state.global_step) if state.is_world_process_zero else 0
         if self._ranks > 1:
             shared = torch.tensor(decision, device=args.device)
@@ -85,8 +84,8 @@ class StepEnd(TrainerCallback):
             self.record = self.record.end_window()
         self.has_stopped_early = is_end and plan.is_stopped_early(self.record.stale_windows)
         is_stopping = step >= plan.stop or self.has_stopped_early or self._reporter.is_stop_requested()
-        is_due = time.monotonic() - self._saved_time >= self.interval
-        is_saved = is_stopping or is_end or is_best or is_due
+        is_saved = is_stopping or is_end or is_best or self._clock.is_due()
+        self._clock.begin_checkpoint()
         return _SAVE * is_saved + _STOP * is_stopping + _EARLY * self.has_stopped_early
 
     def _seal(self, partial_folder: Path, step: int) -> None:
@@ -104,8 +103,7 @@ class StepEnd(TrainerCallback):
         }
         seal_checkpoint(partial_folder, checkpoint_of(self._folder, step), facts)
         remove_old(self._folder, keep=self.record.best_step)
-        self._saved_time = time.monotonic()
-        self.interval = max(plan.checkpoint_seconds, (self._saved_time - self._decision_time) / MAX_SHARE)
+        self._clock.end_checkpoint()
         if plan.ends_window(step) and step < plan.stop:
             self.record = self.record.begin_window()
-        self._reporter.update(FitPhase.TRAINING, checkpoint_step=step, checkpoint_seconds=self.interval)
+        self._reporter.update(FitPhase.TRAINING, checkpoint_step=step, checkpoint_seconds=self._clock.interval)

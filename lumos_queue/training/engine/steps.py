@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from lumos_queue.errors import FitInterrupted
-from lumos_queue.records import FitPhase
+from lumos_queue.records import FitPhase, TrainingStep
 from lumos_queue.training.engine.checkpoints import read_facts
 from lumos_queue.training.engine.data import DEV, TRAIN, EncodedConversations
 from lumos_queue.training.engine.dev_loss import dev_loss
@@ -73,6 +73,7 @@ def train_steps(spec: FitSpec, attempt: Attempt, reporter: Reporter) -> None:
         "steps": [step for step in before["steps"] if step["step"] > plan.start] if is_within else [],
         "seconds": before["seconds"] if is_within else 0.0,
     }
+    reporter.repeat_steps([TrainingStep(**step) for step in facts["steps"]])
     step_end = StepEnd(
         plan,
         attempt.folder,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +20,7 @@ from lumos_queue.training.engine.model import is_encoder_decoder
 from lumos_queue.training.engine.optimizers import muon_with_adamw
 from lumos_queue.training.engine.pairs import pad_pairs, reply_losses
 from lumos_queue.training.engine.progress import SILENT, Reporter
+from lumos_queue.training.engine.resident_memory import peak_resident_bytes
 from lumos_queue.training.engine.spec import BF16, MUON, FitSpec
 
 #: Part of the prompt tokens whose loss is computed, because the projection is expensive. Their weight is larger.
@@ -211,4 +211,4 @@ def _peak_memory(device: torch.device) -> int:
     """Return the peak memory in bytes: the tensors on the GPU, or on a CPU this process."""
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated(device)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return peak_resident_bytes()

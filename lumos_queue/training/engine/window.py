@@ -18,8 +18,15 @@ import torch
 
 from lumos_queue.errors import SpecError
 from lumos_queue.records import FitPhase, TrainingStep
-from lumos_queue.training.engine.checkpoints import UsableCheckpoint, newest_usable, partial_folder_of, remove_old
+from lumos_queue.training.engine.checkpoints import (
+    UsableCheckpoint,
+    newest_usable,
+    partial_folder_of,
+    remove_later,
+    remove_old,
+)
 from lumos_queue.training.engine.dev_record import DevRecord
+from lumos_queue.training.engine.estimate import check_memory
 from lumos_queue.training.engine.plan import WindowPlan
 from lumos_queue.training.engine.progress import SILENT, Reporter
 from lumos_queue.training.engine.ranks import launch_ranks
@@ -67,8 +74,12 @@ def run_window(spec: FitSpec, folder: Path, plan: WindowPlan, ranks: int = 1, re
     if _is_over(checkpoint.seal, plan):
         reporter.update(FitPhase.LOADING, **_describe(checkpoint.seal, plan))
     else:
+        notes += checkpoint.notes
         if checkpoint.problems:
-            notes += [*checkpoint.problems, f"Its steps are done again from step {checkpoint.seal.get('step', 0)}."]
+            remove_later(folder, checkpoint.seal.get("step", 0))
+        if not checkpoint.seal:
+            estimate = check_memory(spec, ranks)
+            reporter.update(FitPhase.LOADING, memory_estimate=estimate.total)
         checkpoint = _do_steps(spec, folder, plan, ranks, reporter, checkpoint, notes)
     assert checkpoint.path is not None, "the steps end with a checkpoint"
     seal = checkpoint.seal

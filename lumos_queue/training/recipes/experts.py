@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from lumos_queue.benchmarks.openagi.data.augmentations import PROFILES
@@ -28,11 +29,19 @@ _CODE = (
     "benchmarks/openagi/trials.py",
     "training/experts/*.py",
 )
+#: Files of this code that have changed since commit 91248b16 without an effect on weights, and their former digests
+#: ('': the file is new). A job that was submitted with the former code continues with the present code.
+_FORMER_FILES = {
+    "training/experts/checkpoint.py": "",
+    "training/experts/fit.py": "",
+    "training/experts/lesson.py": "448dfb9410b5969ec5eb2d924186ad7211b0c1fa09b3feb27b8db840dec216a4",
+    "training/experts/work.py": "7afa3192b84027702cebe1ce81121f9e2a0a520d36723359ae0627aa1f9d3bc7",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Experts:
-    """The recipe. It has an item for each expert, so that a killed worker loses only one, and a check of the size."""
+    """The recipe. It has an item for each expert, and a check of the size."""
 
     folder: str  #: of the experts; every worker must be able to write to it
     experts: tuple[str, ...]  #: by canonical name
@@ -69,7 +78,8 @@ class Experts:
         folder = folder_of(from_launch(self.folder), expert)
         if not folder.exists():
             return False
-        if read_config(folder / CONFIG, expert).training.get("request") != self.request_of(expert):
+        stored = read_config(folder / CONFIG, expert).training.get("request")
+        if not isinstance(stored, dict) or _with_equal_code(stored) != _with_equal_code(self.request_of(expert)):
             raise SpecError(f"'{folder}' was trained in another way: name another --folder, or remove it.")
         return True
 
@@ -89,11 +99,33 @@ def experts(
     return recipe
 
 
-@cache
 def digest_of_code() -> str:
     """Return the digest of the code of networks, lessons and data."""
+    return _digest_of_files(_files())
+
+
+def is_equal_code(content: str) -> bool:
+    """Return whether the code with this digest gives the same weights as the present code."""
+    return content in (digest_of_code(), _digest_of_files({**_files(), **_FORMER_FILES}))
+
+
+@cache
+def _files() -> Mapping[str, str]:
+    """Return the path of each file of the code, relative to the package, and the digest of its content."""
     paths = [path for pattern in _CODE for path in sorted(_PACKAGE.glob(pattern))]
-    return digest(*(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in paths))
+    return MappingProxyType(
+        {str(path.relative_to(_PACKAGE)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    )
+
+
+def _digest_of_files(files: Mapping[str, str]) -> str:
+    """Return the digest of files by their paths. '': the file does not exist."""
+    return digest(*(f"{Path(path).name} {content}" for path, content in files.items() if content))
+
+
+def _with_equal_code(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a request with the digest of the present code if its code gives the same weights."""
+    return {**request, "code": digest_of_code()} if is_equal_code(request.get("code", "")) else {**request}
 
 
 def _canonical_name(text: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import math
-import resource
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -19,6 +18,7 @@ from peft import PeftModel
 from lumos_queue.commands import digest
 from lumos_queue.errors import DivergedFit, SpecError
 from lumos_queue.records import FeedbackStep, TrainingStep
+from lumos_queue.training.engine.resident_memory import peak_resident_bytes
 from lumos_queue.training.recipes.rltf import RltfSpec
 from lumos_queue.training.rltf.checkpoint import Fit, FitState
 from lumos_queue.training.rltf.policy import AskEncoder, EncodedAsk, Logits, read_logits, score_replies
@@ -84,8 +84,7 @@ def step_fit(
         history=(*state.history, feedback_step),
     )
     tokens = sum(len(encoded_ask.prompt) + len(encoded_ask.reply) for _, encoded_ask, _ in calls)
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return TrainingStep("", step, loss, rate, norm, tokens, memory), feedback_step
+    return TrainingStep("", step, loss, rate, norm, tokens, peak_resident_bytes()), feedback_step
 
 
 def _mean_of_epoch(state: FitState, steps: int, rewards: Sequence[float]) -> float:

@@ -22,8 +22,6 @@ from db.queue.tags import tags_of
 from db.queue.web_actions import PersonAction
 from db.transfer.requeue import requeue
 from lumos_queue.errors import SpecError
-from lumos_queue.live.figures import measure_score
-from lumos_queue.live.watched_jobs import ENDED, WatchedJob, WatchedJobs
 from lumos_queue.pages.compose import JobsPage, compose, read_page
 from lumos_queue.pages.limits import LEVELS
 from lumos_queue.reports.job_list import describe_jobs, list_jobs
@@ -35,11 +33,13 @@ from lumos_queue.util.sanitize import storable
 from lumos_queue.util.wording import plural
 from lumos_queue.web.access.users import Role
 from lumos_queue.web.answers import answer_part
+from lumos_queue.web.live import Parts
 from lumos_queue.web.rendering import render, render_part
 from lumos_queue.web.request_context import NotFound, Operating, Reading, RequestContext
 from lumos_queue.web.shared_results import SharedResult
 from lumos_queue.web.sharing import share_jobs
 from lumos_queue.web.views.fields import FieldChoice, choose_fields
+from lumos_queue.web.views.live_job import show_live_job
 
 router = APIRouter()
 PAGE = 50  #: jobs
@@ -77,17 +77,21 @@ def job_page(visit: Reading, name: str, by: str = "") -> Response:
 
 @router.get("/jobs/{name}/live")
 def live_job(visit: Reading, name: str) -> Response:
-    """Send the live part of the page as a server-sent event whenever it changes, and `ended` after the last one."""
+    """Send each live part of the page as a server-sent event whenever it changes, and `ended` after the last one."""
     with visit.site.reading() as connection:
         job = find_job(connection, name).id
     visit.site.live.require_place(visit.person.name)
 
     async def events() -> AsyncIterator[str]:
         yield "retry: 2000\n\n"
-        async for text, last in visit.site.live.follow(job, visit.person.name, _live_part):
+        former_parts: Parts = {}
+        async for parts, last in visit.site.live.follow(job, visit.person.name, show_live_job):
             if not visit.is_current():
                 return
-            yield _event("live", text)
+            for name, text in parts.items():
+                if former_parts.get(name) != text:
+                    yield _event(name, text)
+            former_parts = parts
             if last:
                 yield _event("ended", job)
 
@@ -192,14 +196,6 @@ def _deeds_of(facts: ListedJob) -> list[str]:
 def _who_goes_on(visit: RequestContext, state: str, job: str) -> str:
     """The command that continues the job: without a broker, no worker waits for jobs."""
     return f" Continue with: lumos resume {job}" if state in OPEN and not visit.site.settings.broker_url else ""
-
-
-def _live_part(job: WatchedJob, watch: WatchedJobs) -> str:
-    if job.figures is None:
-        return render_part("live_job.html", one=job, watched=watch, score=None, is_open=not job.removed)
-    return render_part(
-        "live_job.html", one=job, watched=watch, score=measure_score(job.figures), is_open=job.state not in ENDED
-    )
 
 
 def _event(name: str, text: str) -> str:
