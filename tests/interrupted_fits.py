@@ -90,7 +90,8 @@ class InterruptedFit:
     def read(self) -> Progress | None:
         """Return the stored progress; None before the first report."""
         for row in self.ask(f"{PROGRESS} FROM training_progress WHERE fit = ''"):
-            return Progress(*row[:-1], tuple(json.loads(row[-1])))
+            *figures, restarts = row
+            return Progress(*figures, restarts=tuple(json.loads(restarts)))
         return None
 
     def ask(self, query: str) -> list[tuple[Any, ...]]:
@@ -116,7 +117,7 @@ class InterruptedFit:
         self.process = lumos(self.home, "resume", self.job, **self.variables)
 
     def interrupt(self, cause: str, instant: str, at_step: int) -> Interruption:
-        """Interrupt the fit when it has reached the step. Return when another process has done a step after it."""
+        """Interrupt the fit when it has reached the step. Return when another process has continued it."""
         before = self.wait(lambda progress: has_own_step(progress) and progress.step >= at_step, f"step {at_step}")
         self.job = self.job or self.ask("SELECT id FROM job WHERE kind = 'train'")[0][0]
         former, seen = self.process, [before.step]
@@ -130,9 +131,9 @@ class InterruptedFit:
             is_new = (progress.session, progress.claim) != (before.session, before.claim)
             if not is_new:
                 seen.append(progress.step)
-            return is_new and has_own_step(progress)
+            return is_new and progress.start_step is not None
 
-        after = self.wait(has_continued, f"a step after {cause}")
+        after = self.wait(has_continued, f"a process after {cause}")
         assert after.start_step is not None
         if cause == CUT_OFF:
             self.wake(former)
@@ -159,8 +160,8 @@ class InterruptedFit:
             os.killpg(process.pid, signal.SIGKILL)
             wait_for_end(process)
         elif cause == CUT_OFF:
-            # Once the training processes continue beside those of the other worker.
-            pause_processes([process.pid] if instant == MIDDLE else list_family(process.pid))
+            # The last time, the training processes continue beside those of the other worker.
+            pause_processes([process.pid] if instant == LATE else list_family(process.pid))
         else:
             self._take_lease(is_unreachable=instant == MIDDLE)
 

@@ -35,13 +35,13 @@ from tests.tiny_llama import make_tiny_llama
 
 WINDOW, STEPS = 60, 120
 #: The causes of each of the two windows.
-GROUPS = ((TERM, KILL, PAUSE), (CTRL_C, CUT_OFF, LOST_LEASE))
+GROUPS = ((TERM, KILL, PAUSE), (CTRL_C, LOST_LEASE, CUT_OFF))
 #: Steps of a window at which its three causes interrupt it early, in the middle and late.
 POSITIONS = ((4, 9, 14), (24, 29, 34), (42, 47, 52))
 CASES = {
     "all weights": ("--preset", "paper", "--rate", "0.001", "--batch", "4", "--precision", "fp32"),
     "adapters": ("--preset", "lora", "--rate", "0.01", "--batch", "4", "--precision", "fp32"),  # with dropout
-    "from scratch": ("--batch", "4", "--max-length", "64"),
+    "from scratch": ("--batch", "4", "--max-length", "64", "--precision", "bf16"),
 }
 #: A file to which the tables are appended, with one line for each kind, number of ranks and cause.
 TABLE = os.environ.get("LUMOS_STOPS_TABLE", "")

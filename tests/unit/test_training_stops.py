@@ -87,6 +87,9 @@ def test_a_stop_request_loses_no_step(spec, undisturbed, stopped_twice):
     window = run_window(spec, stopped_twice, PLAN)
     assert contents(window) == contents(undisturbed)
     assert window.notes == ()
+    reporter = Reporter()
+    assert contents(run_window(spec, stopped_twice, PLAN, reporter=reporter)) == contents(undisturbed)
+    assert (reporter.progress.start_step, reporter.progress.step) == (6, 6), "another process has ended the window"
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer.pt", "rng_state.pth", SEAL])

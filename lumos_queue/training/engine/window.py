@@ -71,7 +71,9 @@ def run_window(spec: FitSpec, folder: Path, plan: WindowPlan, ranks: int = 1, re
     folder.mkdir(parents=True, exist_ok=True)
     checkpoint = newest_usable(folder, spec.digest, plan.stop)
     notes: list[str] = []
-    if not _is_over(checkpoint.seal, plan):
+    if _is_over(checkpoint.seal, plan):
+        reporter.update(FitPhase.LOADING, **_describe(checkpoint.seal, plan))
+    else:
         notes += checkpoint.notes
         remove_later(folder, checkpoint.seal.get("step", 0))  # damaged, or of an earlier job
         if not checkpoint.seal:
