@@ -107,6 +107,7 @@ def work(folder: Path, part: str) -> None:
     """Print the estimate of the fit in `folder` as JSON, or its measurement. The process does nothing else."""
     from lumos_queue.training.engine.duration import estimate_seconds
     from lumos_queue.training.engine.estimate import estimate_memory
+    from lumos_queue.training.engine.plan import WindowPlan
     from lumos_queue.training.engine.trainer import ConversationTrainer
     from lumos_queue.training.engine.window import run_window
 
@@ -120,7 +121,7 @@ def work(folder: Path, part: str) -> None:
     train, log = ConversationTrainer.train, ConversationTrainer.log
     ConversationTrainer.train = _noting(train, times)
     ConversationTrainer.log = _noting(log, times)
-    run_window(spec, folder / "fit", 0, STEPS)
+    run_window(spec, folder / "fit", WindowPlan(0, STEPS))
     seconds = [after - before for before, after in pairwise(times)][:STEPS]
     values = {
         "measured": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,

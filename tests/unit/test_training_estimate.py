@@ -12,6 +12,7 @@ import pytest
 
 from lumos_queue.errors import SpecError
 from lumos_queue.models.tokens import prepare_tokenizer
+from lumos_queue.training.engine.plan import WindowPlan
 from lumos_queue.training.engine.spec import ADAMW, BF16, MUON, FitSpec, LoraShape, ModelShape
 from tests.tiny_fits import own_tokenizer, small_spec, write_fit
 from tests.tiny_llama import make_tiny_llama
@@ -81,13 +82,13 @@ def make_case(name: str, folders: dict[str, Path]) -> FitSpec:
 @pytest.mark.parametrize("name", CASES)
 def test_an_estimate_has_the_sizes_of_the_real_fit(name, folders, tmp_path):
     """Weights, gradients and states of the optimizer are equal, and the peak of all tensors differs by at most 3 %."""
-    from transformers import TrainerCallback
+    from transformers import DefaultFlowCallback, TrainerCallback
 
     from lumos_queue.training.engine.data import TRAIN, EncodedConversations
     from lumos_queue.training.engine.estimate import estimate_memory
     from lumos_queue.training.engine.model import load_model, load_tokenizer
     from lumos_queue.training.engine.tensor_memory import TensorMemory
-    from lumos_queue.training.engine.trainer import ConversationTrainer, WindowEnd
+    from lumos_queue.training.engine.trainer import ConversationTrainer
 
     spec = make_case(name, folders)
     estimate = estimate_memory(spec)
@@ -101,7 +102,13 @@ def test_an_estimate_has_the_sizes_of_the_real_fit(name, folders, tmp_path):
             gradients.append(sum(tensor.numel() * tensor.element_size() for tensor in tensors))
 
     trainer.add_callback(BeforeStep())
-    trainer.add_callback(WindowEnd(2))
+
+    class WindowEnd(DefaultFlowCallback):
+        def on_step_end(self, args, state, control, **_):
+            control.should_training_stop = state.global_step >= 2
+            return control
+
+    trainer.add_callback(WindowEnd())
     with TensorMemory([*model.parameters(), *model.buffers()]) as memory:
         trainer.train()
     assert estimate.weights == sum(value.numel() * value.element_size() for value in model.parameters())
@@ -166,7 +173,7 @@ def test_an_estimate_leaves_no_trace_in_the_fit(name, folders, tmp_path):
             before = torch.get_rng_state()
             estimate_memory(spec)
             assert torch.equal(torch.get_rng_state(), before)
-        checkpoint = run_window(spec, tmp_path / run, 0, 2).checkpoint
+        checkpoint = run_window(spec, tmp_path / run, WindowPlan(0, 2)).checkpoint
         weights.append([path.read_bytes() for path in sorted(checkpoint.glob("*.safetensors"))])
     assert weights[0] == weights[1]
 

@@ -18,7 +18,7 @@ from lumos_queue.episode import Diverged
 from lumos_queue.errors import InfrastructureError, NeedsAttention, PluginFault, RowFailed, SpecError
 from lumos_queue.jobs.base import ItemResult, Work
 from lumos_queue.records import Completion, Ending, Outcome, Score, Task
-from workers.item import MAX_CLAIMS, MAX_ROUNDS, ROUND_SECONDS, ItemRunner, stop_for
+from workers.item import MAX_FAILURES, MAX_ROUNDS, ROUND_SECONDS, ItemRunner, stop_for
 
 TASK = Task("wordmath", "data", "0", "How many?", {})
 ITEM = ClaimedItem(11, 3, 1, 0, 0, 2, TASK, 4, "old", ())
@@ -165,15 +165,16 @@ def test_a_fault_of_a_plugin_is_its_own_words_without_a_traceback(caplog):
     assert record.getMessage() == "item 3: tool x returned no text \ufffd" and not record.exc_info
 
 
-@pytest.mark.parametrize(("claim", "kind"), [(1, InfrastructureError), (MAX_CLAIMS - 1, InfrastructureError)])
-def test_an_item_without_a_task_that_meets_an_internal_error_is_tried_again(claim, kind):
-    with pytest.raises(kind, match=r"^tool x broke$") as failure:
-        run(PluginFault("tool x broke"), replace(WINDOW, claim=claim))
-    assert not isinstance(failure.value, SpecError) and isinstance(failure.value.__cause__, PluginFault)
+@pytest.mark.parametrize("failures", [0, MAX_FAILURES - 2])
+def test_an_item_without_a_task_that_meets_an_internal_error_is_tried_again(failures):
+    """However often it was claimed: a window of a fit is given back whenever its worker stops."""
+    with pytest.raises(RowFailed, match=r"^tool x broke$") as failure:
+        run(PluginFault("tool x broke"), replace(WINDOW, claim=9, failures=failures))
+    assert isinstance(failure.value.__cause__, PluginFault)
 
 
-@pytest.mark.parametrize("claim", [MAX_CLAIMS, MAX_CLAIMS + 1])
-def test_the_job_of_an_item_without_a_task_fails_at_its_third_internal_error(claim):
+@pytest.mark.parametrize("failures", [MAX_FAILURES - 1, MAX_FAILURES])
+def test_the_job_of_an_item_without_a_task_fails_at_its_third_internal_error(failures):
     with pytest.raises(SpecError, match=r"^tool x broke$"):
-        run(PluginFault("tool x broke"), replace(WINDOW, claim=claim))
-    assert MAX_CLAIMS == 3
+        run(PluginFault("tool x broke"), replace(WINDOW, failures=failures))
+    assert MAX_FAILURES == 3
