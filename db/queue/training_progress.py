@@ -42,11 +42,11 @@ def _store(connection: Connection, session: int, report: ProgressReport) -> None
     held = select(Item.job, Item.claim).where(
         Item.id == report.item, Item.session == session, Item.state == ItemState.CLAIMED
     )
-    item = connection.execute(held).first()
-    if item is None:
+    held_item = connection.execute(held).first()
+    if held_item is None:
         return
     progress, table = report.progress, TrainingProgressRow
-    is_own = and_(table.job == item.job, table.fit == progress.fit)
+    is_own = and_(table.job == held_item.job, table.fit == progress.fit)
     stored = connection.execute(select(*table.__table__.c).where(is_own)).first()
     values: dict[str, Any] = {"session": session, "at": now(), "phase_seconds": report.phase_seconds}
     if stored is not None and progress.start_step is None:
@@ -55,10 +55,10 @@ def _store(connection: Connection, session: int, report: ProgressReport) -> None
         values |= {name: getattr(progress, name) for name in FIGURES if name != "fit"}
         values |= {"item": report.item, "points": [list(point) for point in report.points]}
         # Without a claim, the process has not reported yet where it continues.
-        values["claim"] = NO_CLAIM if progress.start_step is None else item.claim
-        values["restarts"] = [] if stored is None else _restarts(connection, stored, report, item.claim)
+        values["claim"] = NO_CLAIM if progress.start_step is None else held_item.claim
+        values["restarts"] = [] if stored is None else _restarts(connection, stored, report, held_item.claim)
     if stored is None:
-        connection.execute(insert(table).values(job=item.job, fit=progress.fit, **values))
+        connection.execute(insert(table).values(job=held_item.job, fit=progress.fit, **values))
     else:
         connection.execute(update(table).where(is_own).values(**values))
 

@@ -47,9 +47,9 @@ class ProgressBoard:
                 self._starts[progress.phase] = time.monotonic()
             self._starts.setdefault(progress.phase, time.monotonic())
             self._progress = progress
-            value = progress.loss if progress.reward is None else progress.reward
-            if "tokens" in report and value is not None:
-                self._add_point(progress.step, value)
+            height = progress.loss if progress.reward is None else progress.reward
+            if "tokens" in report and height is not None:
+                self._add_point(progress.step, height)
 
     def read(self) -> ProgressReport | None:
         """Return the newest report; None before the first one."""
@@ -59,11 +59,11 @@ class ProgressBoard:
             seconds = time.monotonic() - self._starts[self._progress.phase]
             return ProgressReport(self._item, self._progress, seconds, tuple(self._points))
 
-    def _add_point(self, step: int, value: float) -> None:
+    def _add_point(self, step: int, height: float) -> None:
         while self._points and self._points[-1][0] >= step:  # the steps are repeated with less memory
             self._points.pop()
         if step % self._stride == 0:
-            self._points.append((step, value))
+            self._points.append((step, height))
         if len(self._points) > MAX_POINTS:
             self._stride *= 2
             self._points = [point for point in self._points if point[0] % self._stride == 0]
@@ -74,8 +74,9 @@ def read_progress(report: Mapping[str, Any]) -> FitProgress:
 
     Raises KeyError, TypeError or ValueError for another value than a process of this version writes.
     """
-    values = {
-        name: None if isinstance(value, float) and not math.isfinite(value) else value
-        for name, value in report["progress"].items()
+    values: dict[str, Any] = {
+        name: None if isinstance(figure, float) and not math.isfinite(figure) else figure
+        for name, figure in report["progress"].items()
     }
-    return FitProgress(**{**values, "phase": FitPhase(values["phase"])})
+    values["phase"] = FitPhase(values["phase"])
+    return FitProgress(**values)

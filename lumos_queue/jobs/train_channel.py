@@ -55,8 +55,8 @@ class TrainChannel:
 
     def _read(self) -> None:
         try:
-            while data := os.read(self._pipe, _READ_BYTES):
-                *lines, self._rest = (self._rest + data).split(b"\n")
+            while chunk := os.read(self._pipe, _READ_BYTES):
+                *lines, self._rest = (self._rest + chunk).split(b"\n")
                 for line in lines:
                     self._note(line)
         except BlockingIOError:

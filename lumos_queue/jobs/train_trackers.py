@@ -89,7 +89,7 @@ class _JobFeed:
         if progress.step != newest + 1:
             self.lacks_steps = self.lacks_steps or progress.step > newest
             return
-        figures = {name: float(value) for name in _FIGURES if (value := getattr(progress, name)) is not None}
+        figures = {name: float(figure) for name in _FIGURES if (figure := getattr(progress, name)) is not None}
         dev_loss = progress.dev_loss
         if dev_loss is not None and dev_loss != self._dev_losses.get(progress.fit):
             figures["dev_loss"] = self._dev_losses[progress.fit] = dev_loss

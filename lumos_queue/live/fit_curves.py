@@ -66,9 +66,9 @@ class CurveReader:
 def _list_points(fit: StoredProgress) -> list[tuple[int, float]]:
     """Return the reported points of a fit with its latest step, which the points of a long window may lack."""
     points, progress = list(fit.points), fit.progress
-    value = progress.loss if progress.reward is None else progress.reward
-    if value is not None and progress.step > max([fit.accepted_step, *(step for step, _ in points)]):
-        points.append((progress.step, value))
+    height = progress.loss if progress.reward is None else progress.reward
+    if height is not None and progress.step > max([fit.accepted_step, *(step for step, _ in points)]):
+        points.append((progress.step, height))
     return points
 
 

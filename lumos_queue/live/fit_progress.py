@@ -51,7 +51,7 @@ def list_figures(progress: FitProgress) -> list[tuple[str, str]]:
         ("KL", progress.kl),
         ("entropy", progress.entropy),
     ]
-    figures = [(name, format_fit_figure(value)) for name, value in values if value is not None]
+    figures = [(name, format_fit_figure(figure)) for name, figure in values if figure is not None]
     if progress.tokens_per_second is not None:
         figures.append(("speed", f"{format_rate(progress.tokens_per_second)} tokens/s"))
     if progress.memory is not None:

@@ -52,7 +52,7 @@ def average_steps(steps: Sequence[tuple[int, float | None]], size: int) -> Itera
     """Yield the means of each `size` consecutive pairs of step and value. A value that is not finite counts as None."""
     for start in range(0, len(steps), size):
         part = steps[start : start + size]
-        values = [value for _, value in part if value is not None and isfinite(value)]
+        values = [height for _, height in part if height is not None and isfinite(height)]
         mean = sum(values) / len(values) if len(values) == len(part) else None
         yield CurvePart(part[0][0], part[-1][0], mean)
 

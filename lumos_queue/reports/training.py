@@ -84,7 +84,11 @@ class TrainingPart:
         """The figures of a part that fits nothing, such as the number of rows that it has read."""
         if counts := self.output.get("counts"):
             return counts
-        return {} if self.stopped_early else {name: value for name, value in self.output.items() if name != "kept"}
+        return (
+            {}
+            if self.stopped_early
+            else {name: field_value for name, field_value in self.output.items() if name != "kept"}
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,7 @@ class TrainingFigures:
     def _list_curves(self, quantity: str, steps: Sequence[tuple[str, int, float | None]]) -> Iterator[FitCurve]:
         """Yield a curve for each fit of `steps`: (fit, step, value)."""
         for fit in dict.fromkeys(fit for fit, *_ in steps):
-            values = [(step, value) for name, step, value in steps if name == fit]
+            values = [(step, height) for name, step, height in steps if name == fit]
             ends = {step.item: step.step for step in self.training_steps or () if step.fit == fit}
             windows = [window for window in self.windows if window.fit == fit and quantity == "loss"]
             dev_losses = [evaluation for window in windows for evaluation in window.dev_losses]

@@ -29,8 +29,8 @@ class FitControl:
         return values | ({"report_to": list(self.report_to)} if self.report_to else {})
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> FitControl:
-        return cls(**{**value, "report_to": tuple(value.get("report_to", ()))})
+    def from_json(cls, settings: Mapping[str, Any]) -> FitControl:
+        return cls(**{**settings, "report_to": tuple(settings.get("report_to", ()))})
 
 
 DEFAULTS = FitControl()

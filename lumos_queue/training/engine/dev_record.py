@@ -58,7 +58,7 @@ class DevRecord:
             loss, step = seal.get("dev_loss"), seal.get("step", 0)
             evaluations = () if loss is None else ((step, loss),)
             return cls(evaluations, evaluations[0] if evaluations else None, seal.get("best_dev_loss"))
-        value = seal["dev"]
-        best = value["best"]
-        evaluations = tuple((step, loss) for step, loss in value["evaluations"])
-        return cls(evaluations, best and (best[0], best[1]), value["best_before"], value["stale_windows"])
+        losses = seal["dev"]
+        best = losses["best"]
+        evaluations = tuple((step, loss) for step, loss in losses["evaluations"])
+        return cls(evaluations, best and (best[0], best[1]), losses["best_before"], losses["stale_windows"])

@@ -72,7 +72,7 @@ def estimate_memory(spec: FitSpec, micro_batch: int = 0, ranks: int = 1) -> Memo
     shape, data_bytes = _measure_conversations(spec, micro_batch)
     accumulates = spec.batch > micro_batch * ranks
     with fake_model(spec) as model:
-        trained = [value for value in model.parameters() if value.requires_grad]
+        trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
         weights = sum(map(_size, model.parameters()))
         gradients = sum(map(_size, trained))
         optimizer = _optimizer_bytes(model, spec)
@@ -138,9 +138,11 @@ def _optimizer_bytes(model: PreTrainedModel | PeftModel, spec: FitSpec) -> int:
     matrices: list[torch.Tensor] = []
     if spec.optimizer == MUON:
         matrices = muon_with_adamw(model, spec.rate, spec.other_rate, spec.weight_decay).param_groups[0]["params"]
-    matrix_ids = {id(value) for value in matrices}
-    others = [value for value in model.parameters() if value.requires_grad and id(value) not in matrix_ids]
-    return sum(map(_size, matrices)) + sum(2 * _size(value) + 4 for value in others)
+    matrix_ids = {id(matrix) for matrix in matrices}
+    other_parameters = [
+        parameter for parameter in model.parameters() if parameter.requires_grad and id(parameter) not in matrix_ids
+    ]
+    return sum(map(_size, matrices)) + sum(2 * _size(parameter) + 4 for parameter in other_parameters)
 
 
 def _formula(model: PreTrainedModel | PeftModel, spec: FitSpec, shape: PassShape) -> int:

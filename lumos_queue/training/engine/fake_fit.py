@@ -131,7 +131,11 @@ def count_pass(model: PreTrainedModel | PeftModel, spec: FitSpec, shape: PassSha
     if accumulates:
         for parameter in parameters:
             parameter.grad = torch.zeros_like(parameter) if parameter.requires_grad else None
-    existing = [*parameters, *model.buffers(), *(value.grad for value in parameters if value.grad is not None)]
+    existing = [
+        *parameters,
+        *model.buffers(),
+        *(parameter.grad for parameter in parameters if parameter.grad is not None),
+    ]
     compute_loss = _compute_pair_loss if is_encoder_decoder(model) else _compute_loss
     with TensorMemory(existing) as memory:
         compute_loss(model, spec, shape).backward()

@@ -28,11 +28,11 @@ class TensorMemory(TorchDispatchMode):
         self, func: Any, types: Sequence[type], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         """Run an operation and count the storages of its results that are new."""
-        result = func(*args, **(kwargs or {}))
-        for tensor in tree_leaves(result):
+        output = func(*args, **(kwargs or {}))
+        for tensor in tree_leaves(output):
             if isinstance(tensor, torch.Tensor):
                 self._count(tensor.untyped_storage())
-        return result
+        return output
 
     def _count(self, storage: torch.UntypedStorage) -> None:
         key = storage._cdata

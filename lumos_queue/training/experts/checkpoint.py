@@ -52,8 +52,8 @@ def restore_fit(fit: ExpertFit, checkpoint: Path, seal: Mapping[str, Any]) -> No
     fit.network.load_state_dict(_with_prefix(tensors, _NETWORK))
     states: dict[int, dict[str, Tensor]] = {}
     for name, tensor in _with_prefix(tensors, _OPTIMIZER).items():
-        index, _, value = name.partition(".")
-        states.setdefault(int(index), {})[value] = tensor
+        index, _, field_name = name.partition(".")
+        states.setdefault(int(index), {})[field_name] = tensor
     fit.optimizer.load_state_dict({"state": states, "param_groups": fit.optimizer.state_dict()["param_groups"]})
     torch.set_rng_state(tensors[_RANDOM])
     fit.steps_done = [TrainingStep(**step) for step in seal["steps"]]
@@ -65,15 +65,15 @@ def restore_fit(fit: ExpertFit, checkpoint: Path, seal: Mapping[str, Any]) -> No
 
 def _tensors_of(fit: ExpertFit) -> dict[str, Tensor]:
     """Return all tensors of a fit's state by name. AdamW's state has a number for each parameter."""
-    network = {_NETWORK + name: value.contiguous() for name, value in fit.network.state_dict().items()}
+    network = {_NETWORK + name: tensor.contiguous() for name, tensor in fit.network.state_dict().items()}
     optimizer = {
-        f"{_OPTIMIZER}{index}.{name}": value.contiguous()
+        f"{_OPTIMIZER}{index}.{name}": tensor.contiguous()
         for index, values in fit.optimizer.state_dict()["state"].items()
-        for name, value in values.items()
+        for name, tensor in values.items()
     }
     return network | optimizer | {_RANDOM: torch.get_rng_state()}
 
 
 def _with_prefix(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
     """Return the tensors whose names begin with `prefix`, without it."""
-    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}
+    return {name.removeprefix(prefix): tensor for name, tensor in tensors.items() if name.startswith(prefix)}

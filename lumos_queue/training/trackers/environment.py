@@ -66,13 +66,13 @@ def _has_wandb_login() -> bool:
 
 def prepare(variables: MutableMapping[str, str]) -> None:
     """Change the environment of a tracker's process: defaults where nothing is set, and absolute paths."""
-    for name, value in _DEFAULTS.items():
-        variables.setdefault(name, value)
+    for name, setting in _DEFAULTS.items():
+        variables.setdefault(name, setting)
     for name in _REMOVED:
         variables.pop(name, None)
     for name in _FOLDERS:
-        if value := variables.get(name):
-            variables[name] = str(from_launch(Path(value).expanduser()).absolute())
+        if path := variables.get(name):
+            variables[name] = str(from_launch(Path(path).expanduser()).absolute())
     variables.update(CUDA_VISIBLE_DEVICES="", OMP_NUM_THREADS="1")
     if address := variables.get("MLFLOW_TRACKING_URI"):
         variables["MLFLOW_TRACKING_URI"] = _absolute_address(address)
@@ -96,9 +96,9 @@ def hide_keys(message: str) -> str:
             text = text.replace(part, name)
         if quotes_secret(text, address):
             return f"the message is hidden, because it contains a part of {name} that may be a password"
-    for name, value in os.environ.items():
-        if _SECRET_NAME.search(name.upper()) and len(value) >= _SHORTEST_SECRET:
-            text = text.replace(value, HIDDEN)
+    for name, secret in os.environ.items():
+        if _SECRET_NAME.search(name.upper()) and len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, HIDDEN)
     return text if len(text) <= _LONGEST_MESSAGE else text[: _LONGEST_MESSAGE - 1] + "…"
 
 

@@ -51,7 +51,7 @@ class TrackedStep:
     def as_line(self, position: int) -> bytes:
         """Return the line. `position`: the number of the step within the job, from 1."""
         prefix = f"{self.fit}/" if self.fit else ""
-        figures = {prefix + name: value for name, value in self.figures.items()}
+        figures = {prefix + name: figure for name, figure in self.figures.items()}
         return json.dumps({"position": position, "figures": figures}).encode() + b"\n"
 
 
@@ -65,8 +65,8 @@ class LoggedStep:
     @classmethod
     def from_line(cls, line: bytes) -> LoggedStep | None:
         """Return the step, or None for the line END."""
-        value = json.loads(line)
-        return cls(**value) if value else None
+        fields = json.loads(line)
+        return cls(**fields) if fields else None
 
 
 class Stage(StrEnum):
@@ -94,18 +94,18 @@ class Reply:
 
     @classmethod
     def from_line(cls, line: bytes) -> Reply:
-        value = json.loads(line)
-        return cls(Stage(value["stage"]), value["position"], value["lines"], value["problem"])
+        fields = json.loads(line)
+        return cls(Stage(fields["stage"]), fields["position"], fields["lines"], fields["problem"])
 
 
 def flatten(request: Mapping[str, object]) -> dict[str, ConfigValue]:
     """Return a JSON object as the flat configuration of a run: names joined by dots, lists as JSON, no nulls."""
     config: dict[str, ConfigValue] = {}
-    for name, value in request.items():
-        if isinstance(value, Mapping):
-            config |= {f"{name}.{key}": item for key, item in flatten(value).items()}
-        elif isinstance(value, bool | int | float | str):
-            config[name] = value
-        elif value is not None:
-            config[name] = json.dumps(value)
+    for name, setting in request.items():
+        if isinstance(setting, Mapping):
+            config |= {f"{name}.{key}": inner for key, inner in flatten(setting).items()}
+        elif isinstance(setting, bool | int | float | str):
+            config[name] = setting
+        elif setting is not None:
+            config[name] = json.dumps(setting)
     return config

@@ -218,13 +218,13 @@ class Positions:
         return position
 
 
-def _write(descriptor: int, data: bytes) -> None:
+def _write(descriptor: int, line: bytes) -> None:
     """Write all bytes to a pipe."""
-    while data:
-        data = data[os.write(descriptor, data) :]
+    while line:
+        line = line[os.write(descriptor, line) :]
 
 
 def _environment() -> dict[str, str]:
     """Return the environment of the process: without the settings of this project, which may have passwords."""
     variables = child_environment()
-    return {name: value for name, value in variables.items() if not name.startswith("LUMOS_") or name == VARIABLE}
+    return {name: setting for name, setting in variables.items() if not name.startswith("LUMOS_") or name == VARIABLE}

@@ -16,7 +16,7 @@ class Logged:
 
     def select_new(self, position: int, figures: Mapping[str, float]) -> dict[str, float]:
         """Return the figures of a step that are not logged."""
-        return {name: value for name, value in figures.items() if position > self.newest.get(name, self.start)}
+        return {name: figure for name, figure in figures.items() if position > self.newest.get(name, self.start)}
 
     def add(self, position: int, figures: Mapping[str, float]) -> None:
         self.newest.update(dict.fromkeys(figures, position))

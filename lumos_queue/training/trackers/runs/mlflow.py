@@ -1,16 +1,18 @@
-"""A run of MLflow, which is found by its tag on the server or in the file of MLFLOW_TRACKING_URI."""
+"""A run of MLflow. A later process finds it by its tag on the server or in the file of MLFLOW_TRACKING_URI."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
 
-import mlflow  # pyright: ignore[reportMissingImports]
 from accelerate.tracking import MLflowTracker
 
 from lumos_queue.training.trackers.messages import PROJECT, RunHeader
 from lumos_queue.training.trackers.runs.base import Logged
 
+mlflow: Any = import_module("mlflow")  # type checkers would take this file for the package
 TAG = "lumos.run"
 
 

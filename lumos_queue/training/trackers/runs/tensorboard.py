@@ -53,6 +53,6 @@ def read_events(folder: Path) -> Logged:
     logged = Logged()
     for file in sorted(folder.glob("events.out.tfevents.*")):
         for event in EventFileLoader(str(file)).Load():
-            for value in event.summary.value:
-                logged.newest[value.tag] = max(event.step, logged.newest.get(value.tag, 0))
+            for scalar in event.summary.value:
+                logged.newest[scalar.tag] = max(event.step, logged.newest.get(scalar.tag, 0))
     return logged

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-import wandb  # pyright: ignore[reportMissingImports]
 from accelerate.tracking import WandBTracker
 
 from lumos_queue.training.trackers.messages import PROJECT, RunHeader
 from lumos_queue.training.trackers.runs.base import Logged
 from lumos_queue.training.trackers.runs.wandb_files import read_newest_step
+
+wandb: Any = import_module("wandb")  # type checkers would take this file for the package
 
 
 class WandbRun:
@@ -43,7 +46,7 @@ class WandbRun:
             self._position = self._read_position(tracker.tracker)
         return Logged(self._position)
 
-    def _read_position(self, run: wandb.Run) -> int:
+    def _read_position(self, run: Any) -> int:
         """Return the newest position that the run has."""
         if run.offline:
             folder = Path(run.settings.wandb_dir)
