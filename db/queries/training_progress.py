@@ -10,9 +10,9 @@ from sqlalchemy import Connection, Exists, Row, Select, exists, func, select
 from sqlalchemy.orm import aliased
 
 from db.engine.connection import now
+from db.engine.rows.training import PROGRESS_FIGURES
 from db.kinds.states import ItemState
 from db.models import Item, TrainingProgressRow, TrainingStepRow, WorkerSessionRow
-from db.queue.training_progress import FIGURES
 from lumos_queue.records import FitPhase, FitProgress
 
 
@@ -93,7 +93,7 @@ def _read_rows(connection: Connection, query: Select[Any]) -> Iterator[tuple[str
 
 
 def _read_row(row: Row[Any], is_running: bool) -> StoredProgress:
-    figures: dict[str, Any] = {name: getattr(row, name) for name in FIGURES}
+    figures: dict[str, Any] = {name: getattr(row, name) for name in PROGRESS_FIGURES}
     figures["phase"] = FitPhase(row.phase)
     age = max(0.0, row.clock - row.at)  # the clock may have been set back
     accepted_step = row.accepted_step or 0

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, insert, select, update
 
 from db.engine.connection import Database, clock, now
+from db.engine.rows.training import PROGRESS_FIGURES
 from db.kinds.states import ItemState
 from db.models import Item, TrainingProgressRow
 from db.queue.fence import hold_fence
@@ -16,7 +17,6 @@ from lumos_queue.records import FitProgress
 
 NO_CLAIM = 0
 MAX_RESTARTS = 100  #: restarts of a fit that are kept, the latest
-FIGURES = tuple(field.name for field in fields(FitProgress))
 #: Figures that a process does not know before it has loaded its checkpoint.
 _OF_PHASE = ("phase", "memory_estimate")
 
@@ -52,7 +52,7 @@ def _store(connection: Connection, session: int, report: ProgressReport) -> None
     if stored is not None and progress.start_step is None:
         values |= {name: getattr(progress, name) for name in _OF_PHASE if getattr(progress, name) is not None}
     else:
-        values |= {name: getattr(progress, name) for name in FIGURES if name != "fit"}
+        values |= {name: getattr(progress, name) for name in PROGRESS_FIGURES if name != "fit"}
         values |= {"item": report.item, "points": [list(point) for point in report.points]}
         # Without a claim, the process has not reported yet where it continues.
         values["claim"] = NO_CLAIM if progress.start_step is None else held_item.claim

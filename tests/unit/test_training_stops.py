@@ -14,7 +14,6 @@ from lumos_queue.models.tokens import prepare_tokenizer
 from lumos_queue.records import TrainingStep
 from lumos_queue.training.engine.checkpoints import SEAL, checkpoint_of, read_facts, remove_old
 from lumos_queue.training.engine.control import LAST, FitControl
-from lumos_queue.training.engine.export import ADAPTER, ADAPTER_CONFIG
 from lumos_queue.training.engine.kept import choose_checkpoint
 from lumos_queue.training.engine.plan import WindowPlan
 from lumos_queue.training.engine.progress import STOP, Reporter
@@ -111,6 +110,7 @@ def test_each_checkpoint_of_adapters_holds_the_same_tensors(tmp_path):
     """Also the second one of a process, with a new row of the embeddings."""
     from safetensors.torch import load_file
 
+    from lumos_queue.training.engine.export import ADAPTER, ADAPTER_CONFIG
     from lumos_queue.training.engine.window import run_window
 
     make_tiny_llama(tmp_path / "base")

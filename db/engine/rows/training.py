@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import NamedTuple
 
 from db.engine.rows.declaration import writes_to
 from db.models import FeedbackStepRow, ModelRow, TrainingStepRow
+from lumos_queue.records import FitProgress
 
 TRAINING_FIGURES = ("loss", "rate", "grad_norm", "tokens", "memory")
 FEEDBACK_FIGURES = ("rollouts", "episodes", "reward", "baseline", "feasible", "entropy", "kl", "epsilon")
+PROGRESS_FIGURES = tuple(field.name for field in fields(FitProgress))
 
 
 @writes_to(TrainingStepRow, compare=("item", *TRAINING_FIGURES))
