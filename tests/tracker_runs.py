@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import psutil
@@ -51,8 +51,11 @@ def start_worker(folder: Path, name: str, last: int) -> subprocess.Popen[bytes]:
 
 def find_tracker(parent: int | None = None) -> psutil.Process | None:
     """Return the process of a tracker that this process, or `parent`, has started."""
-    children = psutil.Process(parent).children()
-    return next((child for child in children if "lumos_queue.training.trackers.process" in child.cmdline()), None)
+    for child in psutil.Process(parent).children():
+        with suppress(psutil.Error):  # it has ended meanwhile
+            if "lumos_queue.training.trackers.process" in child.cmdline():
+                return child
+    return None
 
 
 def read_tensorboard(folder: Path) -> list[Point]:

@@ -29,11 +29,13 @@ from lumos_queue.jobs.progress_board import ProgressBoard
 from lumos_queue.jobs.rollouts import Rollouts
 from lumos_queue.jobs.train_channel import TrainChannel
 from lumos_queue.jobs.train_trackers import JobTrackers
+from lumos_queue.training.early_end import skip_window
 from lumos_queue.training.engine.control import DEFAULTS, FitControl
 from lumos_queue.training.recipes.base import Recipe, Window, WindowResult
 from lumos_queue.training.recipes.former import FormerFit
 from lumos_queue.training.recipes.registry import read_recipe
 from lumos_queue.training.recipes.rltf import Rltf
+from lumos_queue.training.recipes.sft import Sft
 from lumos_queue.util.launch_folder import child_environment, empty_folder
 from lumos_queue.util.plugins import TRUSTED
 from lumos_queue.util.sanitize import storable_json
@@ -125,6 +127,8 @@ class Train:
         failure.
         """
         window = self.windows()[work.ordinal]
+        if isinstance(self.recipe, Sft) and (skipped := skip_window(self.recipe, window)):
+            return ItemResult(output=storable_json(skipped.output))
         if context.rollouts and isinstance(self.recipe, Rltf) and "rows" in window:
             window = window | {"rollouts": await context.rollouts.gather(self.recipe, window, work.item)}
         request = {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lumos_queue.training.engine.window import FitWindow
+if TYPE_CHECKING:
+    from lumos_queue.training.engine.window import FitWindow
 
 #: A development loss is a relapse when it is this many times the best one and this many nats above it.
 RELAPSE_FACTOR, RELAPSE_NATS = 3.0, 0.5

@@ -31,7 +31,7 @@ from lumos_queue.training.scratch import has_templates, learn_tokenizer, symbols
 from lumos_queue.util.launch_folder import from_launch
 from lumos_queue.util.regular_file import read_regular_text
 
-TOKENIZER, ENCODED, FIT, EXPORT = "tokenizer", "encoded", "fit", "export"
+TOKENIZER, ENCODED, EXPORT = "tokenizer", "encoded", "export"
 DESCRIPTIONS_FILE = "descriptions"  #: in the output folder: whether the prompts of tool agents have descriptions
 
 
@@ -81,7 +81,7 @@ def fit(recipe: Sft, start: int, stop: int, reporter: Reporter) -> WindowResult:
     if start >= steps:
         return WindowResult({"step": steps, "note": "Fewer conversations than were submitted: no steps are left."})
     plan = WindowPlan.of(recipe.control, start, min(stop, steps), steps, recipe.window)
-    window = run_window(spec, from_launch(recipe.folder) / FIT, plan, available_ranks(spec), reporter)
+    window = run_window(spec, recipe.checkpoints(), plan, available_ranks(spec), reporter)
     return WindowResult(window_report("", window), window.steps, pause=pause_reason(window))
 
 
@@ -97,7 +97,7 @@ def export(recipe: Sft) -> WindowResult:
     }
     if form := _read_form(folder / DESCRIPTIONS_FILE):
         origin[DESCRIPTIONS] = form
-    kept = choose_checkpoint(spec, folder / FIT, recipe.control.keep, steps)
+    kept = choose_checkpoint(spec, recipe.checkpoints(), recipe.control.keep, steps)
     model = export_fit(spec, kept.checkpoint, kept.step, folder / EXPORT, origin)
     model = replace(model, name=folder.name, builds=tuple(origin["builds"]))
     return WindowResult({"model": f"local:{model.path}", "kept": kept.as_json()}, models=(model,))

@@ -91,20 +91,20 @@ def test_a_new_process_waits_for_that_of_a_killed_worker(tmp_path):
     """The old process is stopped when its worker dies, and logs the steps that it has read later."""
     _need("tensorboard")
     read = READERS["tensorboard"]
-    with start_worker(tmp_path, "tensorboard", 3000) as worker:
+    with start_worker(tmp_path, "tensorboard", 20_000) as worker:
         _await(lambda: len(read(tmp_path)) > 3 * 20)
         old = find_tracker(worker.pid)
         assert old
         old.suspend()
         worker.kill()
     feed = open_feed(tmp_path, ["tensorboard"])
-    feed.send(steps(1, 3000))
+    feed.send(steps(1, 20_000))
     _await(lambda: feed.stages == [Stage.WAITING])
-    assert len(read(tmp_path)) < 3 * 3000
+    assert len(read(tmp_path)) < 3 * 20_000
     old.resume()
     feed.close(300)
     assert not feed.problem
-    _assert_each_once(read(tmp_path), 3000)
+    _assert_each_once(read(tmp_path), 20_000)
 
 
 def test_figures_have_the_name_of_their_fit_and_later_figures_are_added(tmp_path):

@@ -235,3 +235,32 @@ def test_options_that_need_development_conversations_are_refused_without_them(op
     (build / "dev").mkdir()
     write_conversations(map(conversation, range(8, 12)), build / "dev" / "planner_iterative.jsonl")
     recipe.check_development()
+
+
+def test_windows_after_the_early_end_need_no_training_process(tmp_path):
+    from lumos_queue.training.early_end import skip_window
+    from lumos_queue.training.engine.control import FitControl
+    from lumos_queue.training.engine.spec import FitSpec
+    from lumos_queue.training.recipes.sft import Sft
+
+    control = FitControl(patience=2, keep=AUTO)
+    recipe = Sft(("build",), "", str(tmp_path), "iterative", "joint", 40, 4, FitSpec(steps=20), control)
+    checkpoint = checkpoint_of(recipe.checkpoints(), 12)
+    checkpoint.mkdir(parents=True)
+
+    def seal(**changes: object) -> None:
+        dev = {"evaluations": [[12, 2.0]], "best": [4, 1.5], "best_before": 1.5, "stale_windows": 2}
+        facts = {"files": {}, "spec": recipe.fit.digest, "step": 12, "dev": dev, **changes}
+        (checkpoint / SEAL).write_text(json.dumps(facts))
+
+    seal()
+    fits = recipe.windows()[1:-1]
+    assert [skip_window(recipe, window) is None for window in fits] == [True, True, True, False, False]
+    skipped = skip_window(recipe, fits[-1])
+    assert skipped is not None and not skipped.steps
+    assert skipped.output["stopped_early"] and skipped.output["best"] == {"step": 4, "dev_loss": 1.5}
+    assert [skip_window(recipe, window) for window in (recipe.windows()[0], recipe.windows()[-1])] == [None, None]
+    unlike = {"evaluations": [], "best": [4, 1.5], "best_before": 1.5, "stale_windows": 1}
+    for changes in ({"spec": "another fit"}, {"dev": unlike}, {"step": 11}):
+        seal(**changes)
+        assert skip_window(recipe, fits[-1]) is None, changes

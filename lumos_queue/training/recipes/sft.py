@@ -31,6 +31,7 @@ from lumos_queue.util.regular_file import open_regular, read_regular_text
 
 REQUEST = "sft.json"  #: in the output folder: the recipe of its checkpoints
 STARTER = "starter"
+FIT = "fit"  #: in the output folder: the checkpoints
 #: The conversations that one model learns: of the planner, of the grounder, or of both.
 JOINT = "joint"
 MODULES = (JOINT, Role.PLANNER, Role.GROUNDER)
@@ -72,6 +73,9 @@ class Sft:
         starts = range(0, steps, self.window)
         fits = [{"do": "fit", "start": start, "stop": min(start + self.window, steps)} for start in starts]
         return [{"do": "prepare"}, *fits, {"do": "export"}]
+
+    def checkpoints(self) -> Path:
+        return from_launch(self.folder) / FIT
 
     def check_unchanged(self) -> None:
         """Raise SpecError when the builds or the start model have changed since submission."""
