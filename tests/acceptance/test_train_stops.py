@@ -33,7 +33,7 @@ from tests.interrupted_fits import (
 from tests.tiny_fits import conversation
 from tests.tiny_llama import make_tiny_llama
 
-WINDOW, STEPS = 60, 120
+WINDOW, STEPS = 90, 180
 #: The causes of each of the two windows.
 GROUPS = ((TERM, KILL, PAUSE), (CTRL_C, LOST_LEASE, CUT_OFF))
 #: Steps of a window at which its three causes interrupt it early, in the middle and late.
