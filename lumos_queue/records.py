@@ -381,6 +381,11 @@ class FitProgress:
     checkpoint_seconds: float | None = None  #: between two checkpoints within a window
     memory_estimate: int | None = None  #: bytes, calculated before the first step
 
+    @property
+    def curve_figure(self) -> float | None:
+        """The figure that the fit's curve shows: the reward of a step that learns from rewards, else the loss."""
+        return self.loss if self.reward is None else self.reward
+
 
 @record
 class TrainedModel:

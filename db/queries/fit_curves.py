@@ -12,8 +12,8 @@ from db.kinds.states import ItemState
 from db.models import FeedbackStepRow, Item, TrainingStepRow
 
 
-class StoredPart(NamedTuple):
-    """The mean of consecutive accepted steps."""
+class CurvePart(NamedTuple):
+    """The mean over consecutive optimizer steps."""
 
     first: int
     last: int
@@ -25,7 +25,7 @@ class StoredCurve:
     """The accepted steps of a fit."""
 
     is_reward: bool  #: whether the values are rewards instead of losses
-    parts: Sequence[StoredPart]
+    parts: Sequence[CurvePart]
     window_ends: Sequence[int]  #: the last step of each item
     outputs: Sequence[Any]  #: of the items with these steps, in their order
 
@@ -51,7 +51,7 @@ def read_curve(connection: Connection, job: str, fit: str, part_size: int) -> St
     )
 
 
-def _read_parts(connection: Connection, job: str, fit: str, part_size: int, is_reward: bool) -> list[StoredPart]:
+def _read_parts(connection: Connection, job: str, fit: str, part_size: int, is_reward: bool) -> list[CurvePart]:
     table = FeedbackStepRow if is_reward else TrainingStepRow
     value = FeedbackStepRow.reward if is_reward else TrainingStepRow.loss
     number = (table.step - 1) // part_size
@@ -62,6 +62,6 @@ def _read_parts(connection: Connection, job: str, fit: str, part_size: int, is_r
         .order_by(func.min(table.step))
     )
     return [
-        StoredPart(first, last, mean if known == steps else None)
-        for first, last, mean, known, steps in connection.execute(means)
+        CurvePart(first, last, mean if finite_steps == steps else None)
+        for first, last, mean, finite_steps, steps in connection.execute(means)
     ]

@@ -104,6 +104,6 @@ def _read_row(row: Row[Any], is_running: bool) -> StoredProgress:
         is_running,
         row.host or "",
         accepted_step,
-        [(int(step), height) for step, height in row.points if step > accepted_step],
+        [(int(step), figure) for step, figure in row.points if step > accepted_step],
         [FitRestart(int(restart["step"]), int(restart["lost"]), restart["at"]) for restart in row.restarts],
     )

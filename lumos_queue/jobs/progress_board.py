@@ -47,9 +47,8 @@ class ProgressBoard:
                 self._starts[progress.phase] = time.monotonic()
             self._starts.setdefault(progress.phase, time.monotonic())
             self._progress = progress
-            height = progress.loss if progress.reward is None else progress.reward
-            if "tokens" in report and height is not None:
-                self._add_point(progress.step, height)
+            if "tokens" in report and progress.curve_figure is not None:
+                self._add_point(progress.step, progress.curve_figure)
 
     def read(self) -> ProgressReport | None:
         """Return the newest report; None before the first one."""
@@ -59,11 +58,11 @@ class ProgressBoard:
             seconds = time.monotonic() - self._starts[self._progress.phase]
             return ProgressReport(self._item, self._progress, seconds, tuple(self._points))
 
-    def _add_point(self, step: int, height: float) -> None:
+    def _add_point(self, step: int, figure: float) -> None:
         while self._points and self._points[-1][0] >= step:  # the steps are repeated with less memory
             self._points.pop()
         if step % self._stride == 0:
-            self._points.append((step, height))
+            self._points.append((step, figure))
         if len(self._points) > MAX_POINTS:
             self._stride *= 2
             self._points = [point for point in self._points if point[0] % self._stride == 0]

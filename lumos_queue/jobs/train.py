@@ -44,10 +44,7 @@ from lumos_queue.util.sanitize import storable_json
 _KEPT_BYTES = 1 << 25
 #: Exit codes of the child with a last line for a person on standard error.
 REFUSED, DIVERGED, INTERRUPTED = 2, 3, 4
-
-
-#: For a killed process to disappear.
-END_SECONDS = 5.0
+END_SECONDS = 5.0  #: for a killed process to disappear
 
 
 class TrainingCrashed(LumosError):
@@ -131,11 +128,7 @@ class Train:
             return ItemResult(output=storable_json(skipped.output))
         if context.rollouts and isinstance(self.recipe, Rltf) and "rows" in window:
             window = window | {"rollouts": await context.rollouts.gather(self.recipe, window, work.item)}
-        request = {
-            "train": self.as_json(),
-            "window": window,
-            "plugins": TRUSTED.as_setting(),
-        }
+        request = {"train": self.as_json(), "window": window, "plugins": TRUSTED.as_setting()}
         run = fork_server().run if context.rollouts else _run_new
         context.board.begin(work.item)
         if context.trackers:

@@ -55,7 +55,7 @@ class CurveReader:
         return FitCurve(
             progress.fit,
             "reward" if stored.is_reward or progress.reward is not None else "loss",
-            [*(CurvePart(*part) for part in stored.parts), *_average_points(_list_points(fit), size)],
+            [*stored.parts, *_average_points(_list_points(fit), size)],
             dev_losses,
             best,
             stored.window_ends,
@@ -66,9 +66,9 @@ class CurveReader:
 def _list_points(fit: StoredProgress) -> list[tuple[int, float]]:
     """Return the reported points of a fit with its latest step, which the points of a long window may lack."""
     points, progress = list(fit.points), fit.progress
-    height = progress.loss if progress.reward is None else progress.reward
-    if height is not None and progress.step > max([fit.accepted_step, *(step for step, _ in points)]):
-        points.append((progress.step, height))
+    figure = progress.curve_figure
+    if figure is not None and progress.step > max([fit.accepted_step, *(step for step, _ in points)]):
+        points.append((progress.step, figure))
     return points
 
 

@@ -7,15 +7,9 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, NamedTuple
 
+from db.queries.fit_curves import CurvePart
+
 MAX_PARTS = 60  #: parts of a curve
-
-
-class CurvePart(NamedTuple):
-    """The mean over consecutive optimizer steps."""
-
-    first: int
-    last: int
-    value: float | None  #: None: a loss among them is infinite
 
 
 class DevLoss(NamedTuple):
@@ -52,7 +46,7 @@ def average_steps(steps: Sequence[tuple[int, float | None]], size: int) -> Itera
     """Yield the means of each `size` consecutive pairs of step and value. A value that is not finite counts as None."""
     for start in range(0, len(steps), size):
         part = steps[start : start + size]
-        values = [height for _, height in part if height is not None and isfinite(height)]
+        values = [figure for _, figure in part if figure is not None and isfinite(figure)]
         mean = sum(values) / len(values) if len(values) == len(part) else None
         yield CurvePart(part[0][0], part[-1][0], mean)
 

@@ -177,7 +177,7 @@ class TrainingFigures:
     def _list_curves(self, quantity: str, steps: Sequence[tuple[str, int, float | None]]) -> Iterator[FitCurve]:
         """Yield a curve for each fit of `steps`: (fit, step, value)."""
         for fit in dict.fromkeys(fit for fit, *_ in steps):
-            values = [(step, height) for name, step, height in steps if name == fit]
+            values = [(step, figure) for name, step, figure in steps if name == fit]
             ends = {step.item: step.step for step in self.training_steps or () if step.fit == fit}
             windows = [window for window in self.windows if window.fit == fit and quantity == "loss"]
             dev_losses = [evaluation for window in windows for evaluation in window.dev_losses]

@@ -97,10 +97,10 @@ def export(recipe: Sft) -> WindowResult:
     }
     if form := _read_form(folder / DESCRIPTIONS_FILE):
         origin[DESCRIPTIONS] = form
-    kept = choose_checkpoint(spec, recipe.checkpoints(), recipe.control.keep, steps)
-    model = export_fit(spec, kept.checkpoint, kept.step, folder / EXPORT, origin)
+    chosen = choose_checkpoint(spec, recipe.checkpoints(), recipe.control.keep, steps)
+    model = export_fit(spec, chosen.checkpoint, chosen.step, folder / EXPORT, origin)
     model = replace(model, name=folder.name, builds=tuple(origin["builds"]))
-    return WindowResult({"model": f"local:{model.path}", "kept": kept.as_json()}, models=(model,))
+    return WindowResult({"model": f"local:{model.path}", "kept": chosen.as_json()}, models=(model,))
 
 
 def _read_form(path: Path) -> str:

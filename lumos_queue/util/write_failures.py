@@ -32,5 +32,5 @@ def _find_number(error: BaseException, numbers: tuple[int, ...]) -> int | None:
     """Return the number of the system's error if it is among `numbers`. Libraries have it only in their text."""
     number = getattr(error, "errno", None)
     text = str(error)
-    in_text = (other for other in numbers if f"os error {other})" in text or f"strerror: {os.strerror(other)}" in text)
+    in_text = (code for code in numbers if f"os error {code})" in text or f"strerror: {os.strerror(code)}" in text)
     return number if number in numbers else next(in_text, None)

@@ -68,10 +68,10 @@ def test_eighteen_interruptions_change_neither_the_weights_nor_their_rollouts(tm
     with ended_at_exit(fit):
         fit.begin()
         number = 0
-        for instant, place in INSTANTS.items():
+        for instant, phase in INSTANTS.items():
             for cause in CAUSES:
                 number += 1
-                lost, hit = interrupt(fit, number, cause, instant, place)
+                lost, hit = interrupt(fit, number, cause, instant, phase)
                 results[cause, instant] = f"{lost} ({hit or 'given back'})"
                 print(cause, instant, results[cause, instant], flush=True)
                 assert lost == 0 or cause not in WITHOUT_LOSS
@@ -81,17 +81,17 @@ def test_eighteen_interruptions_change_neither_the_weights_nor_their_rollouts(tm
 
     paths = [home / "fit" / "export" / "model.safetensors" for home in (fit.home, undisturbed)]
     assert paths[0].read_bytes() == paths[1].read_bytes()
-    for mine, other in zip(read_checkpoint(fit.home, STEPS), read_checkpoint(undisturbed, STEPS), strict=True):
-        assert is_equal(mine, other)
+    for tensors, expected in zip(read_checkpoint(fit.home, STEPS), read_checkpoint(undisturbed, STEPS), strict=True):
+        assert is_equal(tensors, expected)
     for query in (FIGURES, SCORES):
         assert ask(fit.home, query) == ask(undisturbed, query) != []
     assert {count for *_, count in ask(fit.home, CALLS)} == {1}
 
 
-def interrupt(fit: InterruptedFit, number: int, cause: str, instant: str, place: str) -> tuple[int, str]:
+def interrupt(fit: InterruptedFit, number: int, cause: str, instant: str, phase: str) -> tuple[int, str]:
     """Interrupt the job after so many items. Return the steps lost, and where the job was afterwards."""
-    due = partial(is_due, fit.process, fit.home, number, place)
-    wait_until(due, f"interruption {number} {place}", 300, every=0.005)
+    due = partial(is_due, fit.process, fit.home, number, phase)
+    wait_until(due, f"interruption {number} {phase}", 300, every=0.005)
     fit.job = fit.job or ask(fit.home, "SELECT id FROM job WHERE kind = 'train'")[0][0]
     before, former = fit.read(), fit.process
     fit.apply(cause, instant)

@@ -116,9 +116,9 @@ def remove_old(folder: Path, keep: int | None = None) -> None:
     """
     checkpoints = sorted(folder.glob("step-*"))
     best_steps = {keep, *map(_find_best_step, checkpoints[-1:])}
-    kept = {checkpoint_of(folder, step) for step in best_steps if step is not None}
+    best_checkpoints = {checkpoint_of(folder, step) for step in best_steps if step is not None}
     for old in checkpoints[:-KEPT]:
-        if old not in kept:
+        if old not in best_checkpoints:
             shutil.rmtree(old, ignore_errors=True)
     for partial in [*folder.glob("checkpoint-*"), *folder.glob(f"{PARTIAL}*")]:
         if partial != partial_folder_of(folder) and not _is_written(partial):

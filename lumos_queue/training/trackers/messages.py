@@ -1,4 +1,4 @@
-"""What a worker and the process of a tracker send each other: lines of JSON.
+"""The messages between a worker and the process of a tracker are lines of JSON.
 
 The worker sends a RunHeader, then a TrackedStep for each optimizer step, then END. The process answers with a Reply
 whenever its stage changes, a step is logged, or something fails.
