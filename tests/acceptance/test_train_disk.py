@@ -1,4 +1,4 @@
-"""A disk that is full or read-only while a training job writes: the job fails with one line, and no good checkpoint is lost."""
+"""A disk that is full or read-only while a training job writes: the job fails with one line and keeps checkpoints."""
 
 from __future__ import annotations
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import shutil
 import socket
 import threading
 import time
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from lumos_queue.errors import FitInterrupted, SpecError
+from lumos_queue.errors import DivergedFit, FitInterrupted, SpecError
 from lumos_queue.records import FitPhase, FitProgress
 from lumos_queue.training.engine.checkpoints import SEAL, checkpoint_of, partial_folder_of, read_seal, remove_old
 from lumos_queue.training.engine.control import AUTO, BEST, LAST
@@ -264,3 +266,26 @@ def test_windows_after_the_early_end_need_no_training_process(tmp_path):
     for changes in ({"spec": "another fit"}, {"dev": unlike}, {"step": 11}):
         seal(**changes)
         assert skip_window(recipe, fits[-1]) is None, changes
+
+
+def test_checkpoints_of_an_earlier_job_do_not_displace_new_ones(folder, tmp_path):
+    """The job was cancelled at step 15, and the same command begins again."""
+    from lumos_queue.training.engine.window import run_window
+
+    spec = small_spec(folder)
+    for start in (0, 5, 10):
+        run_window(spec, tmp_path, WindowPlan(start, start + 5, 15, 5))
+    shutil.rmtree(checkpoint_of(tmp_path, 5), ignore_errors=True)
+    again = run_window(spec, tmp_path, WindowPlan(0, 5, 15, 5))
+    assert (again.checkpoint.name, len(again.steps), again.is_stopped_early) == ("step-000005", 5, False)
+    assert steps_of(tmp_path) == [5]
+
+
+@pytest.mark.parametrize("loss", [math.nan, math.inf])
+def test_a_development_loss_that_is_no_number_is_a_diverged_fit(loss, tmp_path):
+    from lumos_queue.training.engine.step_end import StepEnd
+
+    plan = WindowPlan(0, 5, 5, 5)
+    step_end = StepEnd(plan, tmp_path, DevRecord(), {}, lambda: loss, [], Reporter(), 1)
+    with pytest.raises(DivergedFit, match=f"step 5: the development loss is {loss}"):
+        step_end._decide(5)

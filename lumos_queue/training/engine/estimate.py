@@ -153,9 +153,9 @@ def _formula(model: PreTrainedModel | PeftModel, spec: FitSpec, shape: PassShape
     scores = 5 * config.num_attention_heads * shape.length / config.hidden_size
     layer = tokens * config.hidden_size * (34 + scores) * width
     layers = config.num_hidden_layers
-    activations = (
-        layer + layers * tokens * config.hidden_size * 2 * width if spec.gradient_checkpointing else layers * layer
-    )
+    activations = layers * layer
+    if spec.gradient_checkpointing:
+        activations = layer + layers * tokens * config.hidden_size * 2 * width
     return round(activations) + 3 * 4 * shape.rows * shape.learnt * config.vocab_size
 
 
